@@ -99,7 +99,7 @@ func TestAssumptionsAreHeldByTestsThatExist(t *testing.T) {
 	}
 }
 
-// Probes that rows name are written, and those that are wanted are not.
+// M70, M71, M72, M73: probes that rows name are written, and those that are wanted are not.
 func TestAssumptionsNameProbesThatAreWritten(t *testing.T) {
 	folder := filepath.Join("..", "cmd", "joiner", "proof", "probes")
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))

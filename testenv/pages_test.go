@@ -212,7 +212,7 @@ func TestA48EksctlMakesAClusterThatJoinerTakes(t *testing.T) {
 	}
 }
 
-// TestA50NodeGroupsAreEmptiedBeforeTheyGo, when nothing fills them any more.
+// M113: node groups are emptied before they are deleted, and when nothing fills them any more.
 func TestA50NodeGroupsAreEmptiedBeforeTheyGo(t *testing.T) {
 	inOrder(t, "docs/tasks/migrate-from-cluster-autoscaler.md", "Coming from Cluster Autoscaler", "kubectl scale deployment cluster-autoscaler -n kube-system --replicas=0", "kubectl cordon -l eks.amazonaws.com/nodegroup=$NODEGROUP",
 		"kubectl drain -l eks.amazonaws.com/nodegroup=$NODEGROUP", "aws eks delete-nodegroup --cluster-name $CLUSTER --nodegroup-name $NODEGROUP")

@@ -55,6 +55,7 @@ func TestD12MonthsCostWhatWasPromised(t *testing.T) {
 	}
 }
 
+// M12: the page says of compute that it is assumed, and has the figures that were measured.
 func TestPageHasTheTableOfWhatWasMeasured(t *testing.T) {
 	text, err := os.ReadFile(pageFile)
 	if err != nil {
@@ -95,7 +96,8 @@ func TestREADMEHasTheSumsOfWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// What is recorded is what an idle cluster uses now, to within a tenth, but for what happens twice a day; and one hour is like the next.
+// M41: what is recorded is what an idle cluster uses now, to within a tenth, but for what happens twice a day; and one
+// hour is like the next.
 func TestIdleHoursAreAlikeAndAsRecorded(t *testing.T) {
 	account, err := NewAccount(t.Context(), Idle)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
-// A namespace asks for 1,500 instances, and a minute later another one for three, which kube-scheduler would have wait behind the first
-// one's older pods: with instances that join within 30 s they are bound 60 s later, also where a limit leaves room for 300.
+// M2, M22, M28: a namespace asks for 1,500 instances, and a minute later another one for three, which kube-scheduler
+// would have wait behind the first one's older pods: with instances that join within 30 s they are bound 60 s later,
+// also where a limit leaves room for 300.
 func TestScenario20ThreePodsBeside1500OfAnotherNamespaceAreBoundWithinAMinute(t *testing.T) {
 	for name, limit := range map[string]int64{"without limits": 0, "300 nodes": 300} {
 		t.Run(name, func(t *testing.T) {

@@ -49,9 +49,10 @@ func uselessInstances() map[string][]asked {
 	}
 }
 
-// R12, B11: with a taint on every new node that nobody declared, and everything on, nodes that are disrupted once they stand empty
-// included, two instances are bought in the first hour, whatever the pods' shapes and whenever they come. People are told on the NodePool
-// and on each pod, and a minute after the taint is declared the pods run, where instances join within 35 s.
+// R12, B11, M1, M23: with a taint on every new node that nobody declared, and everything on, nodes that are disrupted
+// once they stand empty included, two instances are bought in the first hour, whatever the pods' shapes and whenever
+// they come. People are told on the NodePool and on each pod, and a minute after the taint is declared the pods run,
+// where instances join within 35 s.
 func TestScenarioUselessInstancesAreBoughtOnceMore(t *testing.T) {
 	seeds := uint64(2)
 	if long() {

@@ -37,8 +37,8 @@ const claimText = `{"apiVersion":"karpenter.sh/v1","kind":"NodeClaim","metadata"
 "nodeClassRef":{"group":"karpenter.k8s.aws","kind":"EC2NodeClass","name":"default"},
 "resources":{"requests":{"cpu":"1"}}}}`
 
-// M67: a misspelled field of our kinds is a mistake that names it, and what may be meant, with -f and with --with. M68:
-// so are fields of Karpenter's older versions and of EC2 that the schema does not have.
+// M67, M6: a misspelled field of our kinds is a mistake that names it, and what may be meant, with -f and with --with.
+// M68: so are fields of Karpenter's older versions and of EC2 that the schema does not have.
 func TestM67UnknownFieldsOfFilesAreMistakes(t *testing.T) {
 	const inTemplate = "spec.template.spec."
 	for name, c := range map[string]struct {

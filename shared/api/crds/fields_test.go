@@ -151,8 +151,8 @@ type outcome struct {
 	read            any
 }
 
-// TestFieldsAreHonoredRefusedOrWarnedOf sends an unusual value of each field the way that objects of people go: through
-// the schema and the webhook, to what those who decide read.
+// M14, U8: TestFieldsAreHonoredRefusedOrWarnedOf sends an unusual value of each field the way that objects of people
+// go: through the schema and the webhook, to what those who decide read.
 func TestFieldsAreHonoredRefusedOrWarnedOf(t *testing.T) {
 	kinds := newServer(t)
 	usual := map[string]outcome{}

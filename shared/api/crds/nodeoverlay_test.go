@@ -17,8 +17,8 @@ spec: {requirements: [{key: karpenter.sh/capacity-type, operator: Exists}]}
 
 func selects(list string) string { return "spec: {requirements: " + list + "}" }
 
-// The definition and the check in Go refuse the same, as far as both see it. Cases follow those of Karpenter's own
-// validation.
+// M17, U8: the definition and the check in Go refuse the same, as far as both see it. Cases follow those of
+// Karpenter's own validation.
 func TestF020NodeOverlayAdmission(t *testing.T) {
 	const first, zone = "spec.requirements[0]", "topology.kubernetes.io/zone"
 	cases := []admission{

@@ -114,7 +114,7 @@ func TestF126SpotIsReplacedBySpotOnlyWithTypesToFallBackOn(t *testing.T) {
 	}
 }
 
-// F128: moved pods do not go to a node that pods came to a moment ago.
+// F128, M40: moved pods do not go to a node that pods came to a moment ago.
 func TestF128MovedPodsGoToNoChurningNode(t *testing.T) {
 	// moves are where pods are planned to go while node a is changed so long before
 	moves := func(ago int64) (out []string) {

@@ -8,6 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// C8, M22, M97: within a priority namespaces take turns, so that the backlog of one starves no other.
 func TestC8NamespacesTakeTurnsWithinAPriority(t *testing.T) {
 	items := []Item{{0, 0, "a"}, {1, 0, "a"}, {2, 0, "a"}, {3, 0, "b"}, {4, 0, "c"}, {5, 0, "c"}, {6, 7, "a"}, {7, -1, "d"}}
 	for _, test := range []struct {
@@ -68,7 +69,8 @@ func all(s *model.Snapshot) []int {
 	return out
 }
 
-// What one plan takes stays within the bound, however large the backlog; what it took is out of the way of the next; five plans take all.
+// F088, M3, M18: what one plan takes stays within the bound, however large the backlog; what it took is out of the way
+// of the next; five plans take all.
 func TestF088FivePlansTake60000PodsOf12000Shapes(t *testing.T) {
 	s := backlog(12_000, func(int) string { return "shop" })
 	most, after, left, seen := DefaultPlanBound(), "", all(s), map[int]bool{}

@@ -243,7 +243,8 @@ func TestF118AMissingInstanceIsClosedNotDrained(t *testing.T) {
 	}
 }
 
-// CT-05, F148: instances of a capacity block are disrupted 40 minutes before it ends, and emptied before EC2 ends them.
+// CT-05, F148, M27: instances of a capacity block are disrupted 40 minutes before it ends, and emptied before EC2 ends
+// them.
 func TestCT05F148CapacityBlocksAreGivenBackInTime(t *testing.T) {
 	view := healthy()
 	claim := &view.Records.Claims[joined]

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// NC-10, M13: each key that only Joiner sets is refused, and Name is not.
+// NC-10, M13, M38: each key that only Joiner sets is refused, and Name is not.
 func TestNC10RestrictedTagsAreRefused(t *testing.T) {
 	for _, key := range []string{
 		"", "eks:eks-cluster-name", "kubernetes.io/cluster/web", "kubernetes.io/cluster", "karpenter.sh/nodepool",

@@ -41,7 +41,7 @@ func TestF092EachNodePoolPlansByItsOverlays(t *testing.T) {
 	}
 }
 
-// F057: a pod fits by what the NodePool's own nodes would have.
+// F057, M17: a pod fits by what the NodePool's own nodes would have.
 func TestF057PodsFitByTheCapacityOfTheirNodePool(t *testing.T) {
 	const fuse = "smarter-devices/fuse"
 	asks := func(s *model.PodShape) { s.Requests[fuse] = 1 }

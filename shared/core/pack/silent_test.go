@@ -6,7 +6,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// M66: a pod of another scheduler is planned for once that scheduler says that nothing can hold it, and not before.
+// M66, M112: a pod of another scheduler is planned for once that scheduler says that nothing can hold it, and not
+// before.
 func TestM66PodsOfOtherSchedulersArePlannedForOnceTheyAreUnschedulable(t *testing.T) {
 	for name, c := range map[string]struct {
 		unschedulable bool
@@ -21,7 +22,7 @@ func TestM66PodsOfOtherSchedulersArePlannedForOnceTheyAreUnschedulable(t *testin
 	}
 }
 
-// R13: a pod for which kube-scheduler makes room on a node gets no other node, and pods beside it do.
+// R13, M34: a pod for which kube-scheduler makes room on a node gets no other node, and pods beside it do.
 func TestR13APodThatPreemptsIsNotPlannedFor(t *testing.T) {
 	build := func(leaving bool) model.Plan {
 		w := newWorld(8).pool("general", nil).pods("web", 2, nil)

@@ -34,8 +34,8 @@ func running(t *testing.T, w *world.World) (n int, price model.MicroUSD) {
 	return n, price
 }
 
-// Limit of ten nodes or of a dollar an hour, eight planners at once, fifty instances wanted, processes killed at random: the
-// limit is not passed at any instant and reached exactly.
+// M26: limit of ten nodes or of a dollar an hour, eight planners at once, fifty instances wanted, processes killed at
+// random: the limit is not passed at any instant and reached exactly.
 func TestR14LimitOfTenInstancesIsNeverPassedAndReachedExactly(t *testing.T) {
 	const onDemand = model.MicroUSD(96_000) // m5.large
 	for name, limits := range map[string]struct {

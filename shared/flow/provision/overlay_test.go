@@ -40,7 +40,8 @@ func overlayStatus(w *world.World, name string) model.OverlayStatus {
 	return model.OverlayStatus{}
 }
 
-// The instance type that an overlay makes the cheapest is launched, by the overlay's prices, and the claim says so.
+// M17: the instance type that an overlay makes the cheapest is launched, by the overlay's prices, and the claim says
+// so.
 func TestF092OverlayDecidesWhatIsLaunched(t *testing.T) {
 	w := overlaid(t, discount("a", "m5.xlarge", "0.001"))
 	pending(w, "web", 1, world.Shape(500, gib))
@@ -97,7 +98,7 @@ func TestF092OverlayAddsAnExtendedResource(t *testing.T) {
 	}
 }
 
-// Of two overlays of one weight one is ignored and says why, until it is changed.
+// M17: of two overlays of one weight one is ignored and says why, until it is changed.
 func TestF093OverlayConflictIsSaidAndEnds(t *testing.T) {
 	w := overlaid(t, discount("a", "m5.xlarge", "0.001"), discount("b", "m5.xlarge", "5"))
 	pass(t, w, provision.TriggerConfig)

@@ -29,6 +29,8 @@ func unfinished(t *testing.T, n int, mode world.Mode) *world.World {
 // due is how long after the start of a killed run its launches may be looked into.
 const due = world.InvocationTimeout + 2*time.Second + 30*time.Second + 2*time.Second
 
+// F086, M37: pods of a launch whose outcome is unknown count on it, and it is looked into once its process is surely
+// dead.
 func TestUnfinishedLaunchWaitsUntilItsProcessIsSurelyDead(t *testing.T) {
 	w := unfinished(t, 2, world.DiesBefore)
 	w.Tick(due - 10*time.Second)

@@ -250,7 +250,8 @@ func TestF088ABacklogIsPlannedInPortionsAndNothingTwice(t *testing.T) {
 	settle(t, w)
 }
 
-// Pods that nothing can hold, of the highest priority and more than one plan takes, do not keep others waiting for ever.
+// M97: pods that nothing can hold, of the highest priority and more than one plan takes, do not keep others waiting
+// for ever.
 func TestF088NoPodStarvesBehindPodsThatNothingCanHold(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	for i := range 40 {

@@ -11,8 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
-// CT-07, M77: a run after a zonal shift was recorded launches nothing in its zone, and says why to the pods that need
-// it. A run after its end launches there, whether or not the record is gone.
+// CT-07, M77, M20, M27: a run after a zonal shift was recorded launches nothing in its zone, and says why to the pods
+// that need it. A run after its end launches there, whether or not the record is gone.
 func TestCT07NothingIsLaunchedInAShiftedZone(t *testing.T) {
 	const zone = "us-west-2a"
 	w := start(t, world.Options{Types: []string{"m5.large"}})

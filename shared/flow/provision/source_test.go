@@ -49,7 +49,7 @@ func TestSnapshotIsReadWhileTheWatcherIsHeardAndListedOtherwise(t *testing.T) {
 	}
 }
 
-// A cluster at zero nodes has no watcher: the resync lists, and the first node comes.
+// M115: a cluster at zero nodes has no watcher: the resync lists, and the first node comes.
 func TestFirstNodeComesWithoutAWatcher(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "watcher", 1, world.Shape(100, gib/8))

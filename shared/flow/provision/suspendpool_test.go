@@ -47,6 +47,8 @@ func resyncThrough(t *testing.T, w *world.World, length time.Duration) {
 	}
 }
 
+// R12, M1, M23: an instance whose node takes none of the pods it was bought for is bought once more, and then the
+// NodePool is held. Taint and pod are named.
 func TestR12AnInstanceThatTakesNoneOfItsPodsIsBoughtOnceMoreAndThenHeld(t *testing.T) {
 	for name, c := range spoilt {
 		t.Run(name, func(t *testing.T) {

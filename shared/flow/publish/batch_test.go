@@ -12,6 +12,7 @@ import (
 
 const ms = time.Millisecond
 
+// F077, M36: a batch closes 300 ms after the last new pod.
 func TestABatchClosesWhenNothingNewComes(t *testing.T) {
 	w := newWorld(t)
 	f := w.leader(Settings{})
@@ -41,6 +42,7 @@ func TestABatchClosesWhenNothingNewComes(t *testing.T) {
 	}
 }
 
+// F077, M36: a batch that never falls quiet closes after five seconds.
 func TestABatchClosesAtItsCap(t *testing.T) {
 	w := newWorld(t)
 	f := w.leader(Settings{})

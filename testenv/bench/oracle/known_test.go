@@ -11,8 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/bench/oracle/problem"
 )
 
-// TestKnownFindingsAreThereAndNoOthers evaluates the small ones of the problems that are known to have findings: those, and none of another
-// check. `make oracle` evaluates all of them.
+// M10, M69: TestKnownFindingsAreThereAndNoOthers evaluates the small ones of the problems that are known to have
+// findings: those, and none of another check. `make oracle` evaluates all of them.
 func TestKnownFindingsAreThereAndNoOthers(t *testing.T) {
 	seeds, small := make(map[uint64]bool), make(map[Check][]uint64)
 	for check, list := range Known {

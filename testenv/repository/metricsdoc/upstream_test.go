@@ -24,8 +24,8 @@ func ofSource(t *testing.T, source string) []series {
 	return slices.DeleteFunc(list, func(s series) bool { return s.source != source })
 }
 
-// TestF151EverySeriesIsThereOrHasAReason holds the watcher to the series of Karpenter's core, and not to what it has: a
-// series that it lacks, or has with fewer labels, has a reason in the reference.
+// M4, M30: TestF151EverySeriesIsThereOrHasAReason holds the watcher to the series of Karpenter's core, and not to what
+// it has: a series that it lacks, or has with fewer labels, has a reason in the reference.
 func TestF151EverySeriesIsThereOrHasAReason(t *testing.T) {
 	list := ofSource(t, "core")
 	if len(list) != seriesOfCore {
@@ -45,7 +45,7 @@ func TestF151EverySeriesIsThereOrHasAReason(t *testing.T) {
 	}
 }
 
-// TestOB01EverySeriesOfTheProviderIsThereOrHasAReason is the same of Karpenter's AWS provider.
+// M4, M21: TestOB01EverySeriesOfTheProviderIsThereOrHasAReason is the same of Karpenter's AWS provider.
 func TestOB01EverySeriesOfTheProviderIsThereOrHasAReason(t *testing.T) {
 	list := ofSource(t, "provider")
 	if len(list) != seriesOfProvider {

@@ -8,8 +8,8 @@ import (
 
 const root = "../../.."
 
-// TestEveryRowOfParityNamesTestsThatExist: a row without a test says what is missing, and nothing else is accepted. The
-// pages are what the tables make.
+// M5, M15, M39: a row without a test says what is missing, and nothing else is accepted. The pages are what the tables
+// make.
 func TestEveryRowOfParityNamesTestsThatExist(t *testing.T) {
 	for _, err := range pages.Stale(root) {
 		t.Error(err)
@@ -26,7 +26,7 @@ var ofProvider = map[string]string{
 	"IN": "01 02 03 05 06 07", "CT": "01 02 03 04 05 07 08 09", "SE": "01 02", "OB": "01",
 }
 
-// TestNoRowOfParityIsLeftOut counts the rows by themselves: deleting one is no way to keep the table true.
+// M5: TestNoRowOfParityIsLeftOut counts the rows by themselves: deleting one is no way to keep the table true.
 func TestNoRowOfParityIsLeftOut(t *testing.T) {
 	rows, err := readRows()
 	if err != nil {

@@ -27,8 +27,8 @@ func committed(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestU66EveryVariableIsListed looks for names of variables in the source without knowing how they are read: what is in any file that ships is in
-// the page.
+// U7: TestU66EveryVariableIsListed looks for names of variables in the source without knowing how they are read: what
+// is in any file that ships is in the page.
 func TestU66EveryVariableIsListed(t *testing.T) {
 	text, found := committed(t, "settings.md"), map[string]bool{}
 	for _, folder := range []string{"functions", "cmd/watcher", "shared/boot", "infra/cdk"} {
@@ -62,7 +62,7 @@ func TestU66EveryVariableIsListed(t *testing.T) {
 	}
 }
 
-// TestU66EveryOptionIsListed holds the page to the comments of options.go, which name each key once more.
+// U7: TestU66EveryOptionIsListed holds the page to the comments of options.go, which name each key once more.
 func TestU66EveryOptionIsListed(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(root, "infra/cdk/options.go"))
 	if err != nil {

@@ -163,6 +163,7 @@ func TestBlocksThatStandAgainAreCounted(t *testing.T) {
 	}
 }
 
+// M11, M44: names at the top level that tests alone use are found, as are those that use only themselves.
 func TestUnusedNamesAreFound(t *testing.T) {
 	read := tree(t, map[string]string{
 		"go.mod": "module m\n",

@@ -15,10 +15,11 @@ import (
 	"github.com/joiner-sh/joiner/testenv/test/stack"
 )
 
-// TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations has a cluster ask for thousands of workloads of five pods at once, each with
-// rules of its own, of a provision function on one processor. The cluster is paused until all are there. Each invocation ends within 60 % of its time and memory, five of them plan
-// every pod, and no pod is planned twice. The long form has 60,000 pods. Instances boot for longer than the test lasts, so that nothing of
-// what is planned is bound meanwhile.
+// M3, M33: TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations has a cluster ask for thousands of workloads of
+// five pods at once, each with rules of its own, of a provision function on one processor. The cluster is paused until
+// all are there. Each invocation ends within 60 % of its time and memory, five of them plan every pod, and no pod is
+// planned twice. The long form has 60,000 pods. Instances boot for longer than the test lasts, so that nothing of what
+// is planned is bound meanwhile.
 func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
 	t.Parallel()
 	const perWorkload, most = 5, 5

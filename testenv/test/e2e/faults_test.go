@@ -180,7 +180,8 @@ func TestBadObjectsAreReportedOnThemselvesAndStopNobody(t *testing.T) {
 	c.oneEach(t)
 }
 
-// TestClusterWithoutNodeOrWatcherGetsItsFirstNode lets only the schedule run: the watcher is itself a pod that waits.
+// M58, M115: TestClusterWithoutNodeOrWatcherGetsItsFirstNode lets only the schedule run: the watcher is itself a pod
+// that waits.
 func TestClusterWithoutNodeOrWatcherGetsItsFirstNode(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack.Options{Watchers: -1})
