@@ -21,10 +21,11 @@ const (
 	KindStops    = "stops"           // disruption voluntarily is stopped for minutes
 	KindTenant   = "hostile tenant"  // a namespace asks for what it can, and has it taken away again
 	KindDaemons  = "daemons"         // a DaemonSet is applied while nodes run
+	KindKept     = "kept nodes"      // finalizers of others keep Nodes for minutes, whoever deletes them
 	KindHostile  = "hostile cluster" // another cluster attached to the control plane sends what it can, and changes its own nodes
 )
 
-var byPeople = []string{KindTaken, KindVisitors, KindBudgets, KindStops, KindTenant, KindDaemons}
+var byPeople = []string{KindTaken, KindVisitors, KindBudgets, KindStops, KindTenant, KindDaemons, KindKept}
 
 // drawPeople draws what people and tenants do: most of it in few runs, also in those where nothing goes wrong.
 func drawPeople(seed uint64, length time.Duration, neighbors int) (plan []Source) {
@@ -61,6 +62,7 @@ type people struct {
 	stopped   []model.Stop // that hold
 	forbidden int          // PodDisruptionBudgets that were applied
 	asked     int          // what has a number, so far
+	kept      []string     // Nodes that finalizers of others keep
 }
 
 // counted notes what people did, of which no auditor hears.
@@ -81,6 +83,8 @@ func (e *people) begin(s Source, d draws) {
 		again(12*time.Minute, e.ask)
 	case KindDaemons:
 		again(40*time.Minute, e.apply)
+	case KindKept:
+		again(8*time.Minute, e.keep)
 	case KindHostile:
 		again(2*time.Minute, e.attack)
 	}
@@ -312,6 +316,21 @@ func (e *people) apply(d draws) {
 	e.world.Cluster.AddDaemonSet(fmt.Sprintf("late-%d", e.asked), shape)
 }
 
+// keep has somebody's finalizer keep a Node for some minutes.
+func (e *people) keep(d draws) {
+	nodes := e.world.Cluster.Nodes()
+	if len(nodes) == 0 {
+		return
+	}
+	name := nodes[d.IntN(len(nodes))].Name
+	world.KeepNode(e.world.Cluster, name, true)
+	e.kept = append(e.kept, name)
+	e.eventQueue.Add(e.now().Add(d.skewed(time.Minute, 40*time.Minute)), func() {
+		world.KeepNode(e.world.Cluster, name, false)
+		e.check()
+	})
+}
+
 // attack has the hostile cluster do what it may: hints in others' names, of groups it made up, with nonsense in them, very many of them,
 // nodes that show other room than they have, NodePools and EC2NodeClasses of nonsense, and pods that fit nowhere.
 func (e *people) attack(d draws) {
@@ -375,6 +394,9 @@ func scaled(amounts model.Resources, d draws) model.Resources {
 func (e *people) settle() {
 	w := e.world
 	e.giveLimits()
+	for _, name := range e.kept {
+		world.KeepNode(w.Cluster, name, false)
+	}
 	for _, stop := range slices.Clone(e.stopped) {
 		e.resumeChoices(stop)
 	}

@@ -110,6 +110,7 @@ type instance struct {
 	stoppedAt time.Time
 	disowned  time.Time            // when somebody deleted its claim from the ledger; zero = at no time
 	nodeTaken bool                 // somebody else deleted its Node
+	nodeGone  time.Time            // when a Node of it was gone that finalizers of others had kept; zero = at no time
 	impaired  map[string]time.Time // since when, by kind; what is mended stays
 	mendedAt  time.Time
 }
@@ -146,6 +147,7 @@ type node struct {
 	mended    map[string]spell     // when a condition was bad last, of those that are not
 	taintedAt time.Time            // when the taint of what is disrupted was put on it; zero = it does not have it
 	hadTaint  time.Time            // when it was last seen to have it
+	freedAt   time.Time            // since when it is being deleted and finalizers of others alone keep it, if any do
 	movedAt   time.Time            // when a pod on it last went or was asked to, or anything else came about with it
 }
 
@@ -489,13 +491,18 @@ func (b *accounts) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 			b.goneLately[pool] = append(b.goneLately[pool], e.At)
 		}
 		for _, m := range b.instances {
-			m.nodeTaken = m.nodeTaken || e.Actor == "" && m.provider() == fact.Node.ProviderID
+			if m.provider() == fact.Node.ProviderID {
+				m.lost(before, e)
+			}
 		}
 		return
 	}
 	n := &node{Node: fact.Node, at: e.At, readyAs: fact.Version, seen: e.At, bad: map[string]time.Time{}, movedAt: e.At}
 	if n.DeletedUnix != 0 {
 		n.deletedAs = fact.Version
+		if !n.Finalizer {
+			n.freedAt = e.At
+		}
 	}
 	if tainted(n.Node) {
 		n.taintedAt, n.hadTaint = e.At, e.At
@@ -512,6 +519,9 @@ func (b *accounts) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 		}
 		if before.DeletedUnix != 0 {
 			n.deletedAs = before.deletedAs
+		}
+		if !before.freedAt.IsZero() {
+			n.freedAt = before.freedAt
 		}
 		n.seen = before.seen
 		for _, c := range n.Conditions {
@@ -534,6 +544,14 @@ func (b *accounts) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 		}
 	}
 	b.nodes[fact.Name] = n
+}
+
+// lost notes that a Node of an instance is gone.
+func (m *instance) lost(n *node, e world.Entry) {
+	m.nodeTaken = m.nodeTaken || e.Actor == ""
+	if n != nil && !n.freedAt.IsZero() && n.freedAt.Before(e.At) {
+		m.nodeGone = e.At
+	}
 }
 
 func (b *accounts) pod(e world.Entry, fact world.ObjectWritten, gone bool) {

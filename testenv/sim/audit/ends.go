@@ -567,6 +567,10 @@ func (a *Auditor) leftOver(m *instance) (string, bool) {
 	if c == nil || c.ObjectUID == "" || c.InstanceID != m.ID {
 		return "", false
 	}
+	// Finalizers of others may keep its Node, and its NodeClaim with it.
+	if n := a.accounts.nodeOf(m); n != nil && n.DeletedUnix != 0 || a.accounts.now.Sub(m.nodeGone) <= a.rules.Ghost {
+		return "", false
+	}
 	if o := a.accounts.objects[c.Name]; o.uid == c.ObjectUID && o.finalizer {
 		return "the machine has ended and NodeClaim " + c.Name + " is held by our finalizer", true
 	}

@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -349,13 +348,18 @@ func (b *accounts) unseen() time.Time {
 }
 
 // underWay reports whether an instance made for the pod a moment ago is still booting, or has lost its Node to somebody else while it
-// was: how long that takes is not ours.
+// was: how long that takes is not ours. So it is of a pod that may be bound only once others of its workload are.
 func (a *Auditor) underWay(p *pod) bool {
 	for _, c := range a.accounts.claims {
 		if !c.Live() || a.accounts.now.Sub(c.createdAt) > 3*time.Minute && !a.robbed(c) {
 			continue
 		}
-		if slices.ContainsFunc(c.Pods, func(ref model.PodRef) bool { return ref.UID == p.UID }) || a.robbed(c) && a.mayHold(c, p) {
+		for _, ref := range c.Pods {
+			if ref.UID == p.UID || waitsFor(p, a.accounts.pods[ref.UID]) {
+				return true
+			}
+		}
+		if a.robbed(c) && a.mayHold(c, p) {
 			return true
 		}
 	}
@@ -367,6 +371,13 @@ func (a *Auditor) underWay(p *pod) bool {
 func (a *Auditor) robbed(c *claim) bool {
 	m := a.accounts.instanceOf(c)
 	return m != nil && c.State == model.Launched && m.nodeTaken && m.endedAt.IsZero() && a.accounts.now.Sub(m.startedAt) <= joins
+}
+
+// waitsFor reports whether a pod of a spread or an affinity may have to wait for another of its workload to be bound.
+func waitsFor(p, other *pod) bool {
+	rules := len(p.shape.Spread) + len(p.shape.PodAffinity) + len(p.shape.PodAntiAffinity)
+	return rules > 0 && other != nil && other.needs() && p.shape.OwnerName != "" &&
+		other.shape.OwnerName == p.shape.OwnerName && other.shape.Namespace == p.shape.Namespace
 }
 
 // mayHold reports whether a claim's instance has room for a pod beside those it was made for that are yet to be bound: the pod may be

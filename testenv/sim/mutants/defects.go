@@ -378,6 +378,8 @@ var defects = []defect{
 	{"templates not known yet held against a class", provision + "launch.go", "return after == round", "return after < 0"},
 	{"a stock-out ends an hour later for static pools", provision + "plan.go",
 		"filled[fill.Pool] < fill.Count", "filled[fill.Pool] < -fill.Count"},
+	{"NodeClaims gone before their Nodes", interruption + "step.go",
+		"if !kept { // or a look lets", "if true || kept { // or a look lets"},
 	{"pods that leave not told of", "shared/flow/publish/notes.go", "case g.freed.first.IsZero():", "case false:"},
 	{"replacements launched under the name of a NodeClaim", provision + "replace.go", "\t\tknown[r.shown.Claims[i].Name] = true\n", "\t\t_ = i\n"},
 	{"NodeClaims of earlier claims of the name left", lifecycle + "diagnose.go", "return claim.ObjectUID == \"\" && claim.InstanceID", "return claim.ObjectUID == \"-\" && claim.InstanceID"},
