@@ -205,3 +205,29 @@ func TestFunctionsGetTheirSettings(t *testing.T) {
 		}
 	}
 }
+
+// M16: JOINER_CRASH_FILE, by which tests kill a function, is in no stack and no chart, and no option sets it.
+func TestM16NothingThatIsInstalledCrashesOnDemand(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"templates/*.json", "../chart/templates/*", "../chart/rendered/*"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) < 2 {
+			t.Fatalf("%s: %q, %v", pattern, found, err)
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "JOINER_CRASH") {
+			t.Errorf("%s sets JOINER_CRASH_FILE", file)
+		}
+	}
+	for _, f := range functions(Options{Webhook: true}.withDefaults()) {
+		if slices.Contains(f.Settings, "JOINER_CRASH_FILE") {
+			t.Errorf("people may set JOINER_CRASH_FILE of %s by an option", f.Name)
+		}
+	}
+}

@@ -123,6 +123,8 @@ func TestPR01PricesAreInTheCurrencyOfThePartition(t *testing.T) {
 	}
 }
 
+// PR-02, M32: spot costs what on-demand does until spot prices were read. After that an offering without one is
+// unavailable, and one that an answer leaves out keeps its last.
 func TestPR02SpotWithoutARecordIsNotAvailableOnceSpotPricesWereRead(t *testing.T) {
 	r := start(t)
 	mend := r.fail("ec2", "DescribeSpotPriceHistory", "InternalError")

@@ -81,7 +81,7 @@ func (w *writer) source(of reflect.Type) ([]byte, error) {
 	return format.Source(out.Bytes())
 }
 
-// The fields are the kubelet's: those of the version of Kubernetes in go.mod.
+// U88: the fields are the kubelet's: those of the version of Kubernetes in go.mod.
 func TestFieldsAreTheKubelets(t *testing.T) {
 	want, err := new(writer).source(reflect.TypeFor[kubelet.KubeletConfiguration]())
 	if err != nil {

@@ -91,8 +91,8 @@ func TestF125WhatReplacesMayOnlyBeBoughtAsPlanned(t *testing.T) {
 	}
 }
 
-// F126: spot nodes are replaced by spot nodes only where that is switched on and enough types are cheaper, of which only so many
-// are asked for.
+// F126, M102: spot nodes are replaced by spot nodes only where that is switched on and enough types are cheaper, of
+// which only so many are asked for.
 func TestF126SpotIsReplacedBySpotOnlyWithTypesToFallBackOn(t *testing.T) {
 	w := newWorld().pool("general", buying(model.Spot)).node("big", "general", sized("m5.4xlarge", model.Spot)).running("web", "big", 2)
 	plan := Plan(w.in)

@@ -465,7 +465,7 @@ func TestCT08RepairGuard(t *testing.T) {
 	}
 }
 
-// CT-08: one time for all of them, where people say so.
+// CT-08, M104: one time for all of them, where people say so.
 func TestCT08RepairAfterATimeOfPeoplesChoice(t *testing.T) {
 	for condition, since := range map[string]int64{"Ready": 120, "AcceleratedHardwareReady": 120, "KernelReady": 119} {
 		view := sick(5, 0, "default")

@@ -70,6 +70,7 @@ func TestFindOfBrokenSourceShowsTheCompilersWords(t *testing.T) {
 	}
 }
 
+// U85: binaries that KUBEBUILDER_ASSETS names are used, and nothing is built.
 func TestFindPrefersWhatIsGiven(t *testing.T) {
 	f := tinyFinder(t, "not Go at all")
 	f.given = t.TempDir()
