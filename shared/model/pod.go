@@ -89,14 +89,16 @@ type PodShape struct {
 	SchedulerName string `json:"schedulerName,omitempty"`
 	Gated         bool   `json:"gated,omitempty"` // has scheduling gates left
 	// kind of the controlling owner: DaemonSet, Node (static pod), ReplicaSet, …; empty = none
-	OwnerKind       string `json:"ownerKind,omitempty"`
-	OwnerName       string `json:"ownerName,omitempty"`
-	DoNotDisrupt    string `json:"doNotDisrupt,omitempty"` // value of the annotation karpenter.sh/do-not-disrupt
-	TwoZones        bool   `json:"twoZones,omitempty"`     // the annotation joiner.sh/keep-two-zones is "true"
-	DeletionCost    int32  `json:"deletionCost,omitempty"`
-	GraceSeconds    int64  `json:"graceSeconds,omitempty"`
-	NoPreemption    bool   `json:"noPreemption,omitempty"`
-	DynamicResource bool   `json:"dynamicResource,omitempty"` // has resource claims (DRA)
+	OwnerKind    string `json:"ownerKind,omitempty"`
+	OwnerName    string `json:"ownerName,omitempty"`
+	DoNotDisrupt string `json:"doNotDisrupt,omitempty"` // value of the annotation karpenter.sh/do-not-disrupt
+	TwoZones     bool   `json:"twoZones,omitempty"`     // the annotation joiner.sh/keep-two-zones is "true"
+	DeletionCost int32  `json:"deletionCost,omitempty"`
+	GraceSeconds int64  `json:"graceSeconds,omitempty"`
+	NoPreemption bool   `json:"noPreemption,omitempty"`
+	// has resource claims (dynamic resource allocation), whether or not DeviceClaims lists them
+	DynamicResource bool       `json:"dynamicResource,omitempty"`
+	DeviceClaims    []PodClaim `json:"deviceClaims,omitempty"` // in the order of spec.resourceClaims
 
 	// Unsupported lists what the pod asks for that this model cannot express, each a sentence naming field and value.
 	// Such a pod is reported with it and never placed.

@@ -23,6 +23,12 @@ type Snapshot struct {
 	CSINodes   []CSINode   `json:"csiNodes,omitempty"`
 	Buffers    []Buffer    `json:"buffers,omitempty"`  // CapacityBuffers
 	Overlays   []Overlay   `json:"overlays,omitempty"` // NodeOverlays
+
+	// Of dynamic resource allocation.
+	ResourceClaims         []ResourceClaim         `json:"resourceClaims,omitempty"`
+	ResourceClaimTemplates []ResourceClaimTemplate `json:"resourceClaimTemplates,omitempty"`
+	DeviceClasses          []DeviceClass           `json:"deviceClasses,omitempty"`
+	ResourceSlices         []ResourceSlice         `json:"resourceSlices,omitempty"`
 }
 
 // ShapeOf returns the pod's shape.

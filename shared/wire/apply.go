@@ -56,7 +56,22 @@ func Apply(s *model.Snapshot, deltas ...*Delta) (*model.Snapshot, error) {
 		func(d *Delta) ([]model.Buffer, []string) { return d.Buffers, d.Gone.Buffers })
 	next.Overlays = merge(s.Overlays, overlayKey, deltas,
 		func(d *Delta) ([]model.Overlay, []string) { return d.Overlays, d.Gone.Overlays })
+	applyDevices(&next, s, deltas)
 	return &next, Bounded(&next)
+}
+
+// applyDevices is Apply for what dynamic resource allocation is about.
+func applyDevices(next, s *model.Snapshot, deltas []*Delta) {
+	next.ResourceClaims = merge(s.ResourceClaims, resourceClaimKey, deltas,
+		func(d *Delta) ([]model.ResourceClaim, []string) { return d.ResourceClaims, d.Gone.ResourceClaims })
+	next.ResourceClaimTemplates = merge(s.ResourceClaimTemplates, claimTemplateKey, deltas,
+		func(d *Delta) ([]model.ResourceClaimTemplate, []string) {
+			return d.ResourceClaimTemplates, d.Gone.ResourceClaimTemplates
+		})
+	next.DeviceClasses = merge(s.DeviceClasses, deviceClassKey, deltas,
+		func(d *Delta) ([]model.DeviceClass, []string) { return d.DeviceClasses, d.Gone.DeviceClasses })
+	next.ResourceSlices = merge(s.ResourceSlices, sliceKey, deltas,
+		func(d *Delta) ([]model.ResourceSlice, []string) { return d.ResourceSlices, d.Gone.ResourceSlices })
 }
 
 // follows says whether d may be applied to s, whose numbers are those of the delta before d.

@@ -28,6 +28,11 @@ type Change struct {
 	CSINode   *model.CSINode
 	Buffer    *model.Buffer // its Shape field is ignored, too
 	Overlay   *model.Overlay
+
+	ResourceClaim         *model.ResourceClaim
+	ResourceClaimTemplate *model.ResourceClaimTemplate
+	DeviceClass           *model.DeviceClass
+	ResourceSlice         *model.ResourceSlice
 }
 
 // Delta is what changed between one published state of a cluster and the next: objects that are new or different, and
@@ -58,6 +63,11 @@ type Delta struct {
 	Buffers    []model.Buffer    `json:"buffers,omitempty"`
 	Overlays   []model.Overlay   `json:"overlays,omitempty"`
 
+	ResourceClaims         []model.ResourceClaim         `json:"resourceClaims,omitempty"`
+	ResourceClaimTemplates []model.ResourceClaimTemplate `json:"resourceClaimTemplates,omitempty"`
+	DeviceClasses          []model.DeviceClass           `json:"deviceClasses,omitempty"`
+	ResourceSlices         []model.ResourceSlice         `json:"resourceSlices,omitempty"`
+
 	Gone Gone `json:"gone"`
 }
 
@@ -76,4 +86,9 @@ type Gone struct {
 	CSINodes   []string `json:"csiNodes,omitempty"`
 	Buffers    []string `json:"buffers,omitempty"`
 	Overlays   []string `json:"overlays,omitempty"`
+
+	ResourceClaims         []string `json:"resourceClaims,omitempty"`
+	ResourceClaimTemplates []string `json:"resourceClaimTemplates,omitempty"`
+	DeviceClasses          []string `json:"deviceClasses,omitempty"`
+	ResourceSlices         []string `json:"resourceSlices,omitempty"`
 }

@@ -39,6 +39,18 @@ func drawWhole(t *rapid.T) *model.Snapshot {
 	s.Overlays = drawSorted(t, "overlays", overlayKey, func() model.Overlay {
 		return named(t, drawAny[model.Overlay](t, "overlay"))
 	})
+	s.ResourceClaims = drawSorted(t, "resource claims", resourceClaimKey, func() model.ResourceClaim {
+		return named(t, drawAny[model.ResourceClaim](t, "resource claim"))
+	})
+	s.ResourceClaimTemplates = drawSorted(t, "claim templates", claimTemplateKey, func() model.ResourceClaimTemplate {
+		return named(t, drawAny[model.ResourceClaimTemplate](t, "claim template"))
+	})
+	s.DeviceClasses = drawSorted(t, "device classes", deviceClassKey, func() model.DeviceClass {
+		return named(t, drawAny[model.DeviceClass](t, "device class"))
+	})
+	s.ResourceSlices = drawSorted(t, "slices", sliceKey, func() model.ResourceSlice {
+		return named(t, drawAny[model.ResourceSlice](t, "slice"))
+	})
 	return s
 }
 
@@ -74,7 +86,9 @@ func TestEveryFieldOfTheModelSurvivesARoundTrip(t *testing.T) {
 		d := &Delta{Cluster: want.Cluster, Epoch: want.Epoch, Seq: want.Seq + 1, FirstShape: len(want.Shapes), Shapes: want.Shapes,
 			Nodes: want.Nodes, Pools: want.Pools, Classes: want.Classes, Claims: want.Claims, DaemonSets: want.DaemonSets,
 			Namespaces: want.Namespaces, Budgets: want.Budgets, Volumes: want.Volumes, Storage: want.Storage, CSINodes: want.CSINodes,
-			Buffers: want.Buffers, Overlays: want.Overlays}
+			Buffers: want.Buffers, Overlays: want.Overlays, ResourceClaims: want.ResourceClaims,
+			ResourceClaimTemplates: want.ResourceClaimTemplates, DeviceClasses: want.DeviceClasses,
+			ResourceSlices: want.ResourceSlices}
 		if data, err = EncodeDelta(d); err != nil {
 			t.Fatalf("encode segment: %v", err)
 		}

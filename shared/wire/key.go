@@ -61,6 +61,11 @@ func csiNodeKey(n *model.CSINode) key     { return key{"", n.Node} }
 func bufferKey(b *model.Buffer) key       { return key{b.Namespace, b.Name} }
 func overlayKey(o *model.Overlay) key     { return key{"", o.Name} }
 
+func resourceClaimKey(c *model.ResourceClaim) key         { return key{c.Namespace, c.Name} }
+func claimTemplateKey(t *model.ResourceClaimTemplate) key { return key{t.Namespace, t.Name} }
+func deviceClassKey(c *model.DeviceClass) key             { return key{"", c.Name} }
+func sliceKey(s *model.ResourceSlice) key                 { return key{"", s.Name} }
+
 // ordered reports a list that is not strictly ascending by key.
 func ordered[T any](kind string, list []T, keyOf func(*T) key) error {
 	for i := 1; i < len(list); i++ {

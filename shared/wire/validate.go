@@ -19,6 +19,9 @@ func Bounded(s *model.Snapshot) error {
 		{"volumes", len(s.Volumes), MaxObjects}, {"storageClasses", len(s.Storage), MaxObjects},
 		{"csiNodes", len(s.CSINodes), MaxNodes},
 		{"buffers", len(s.Buffers), MaxObjects}, {"overlays", len(s.Overlays), MaxObjects},
+		{"resourceClaims", len(s.ResourceClaims), MaxObjects},
+		{"resourceClaimTemplates", len(s.ResourceClaimTemplates), MaxObjects},
+		{"deviceClasses", len(s.DeviceClasses), MaxObjects}, {"resourceSlices", len(s.ResourceSlices), MaxObjects},
 	} {
 		if list.have > list.most {
 			return fault.New(fault.Invalid, "TooLarge",
@@ -52,6 +55,7 @@ func validateSnapshot(s *model.Snapshot) error {
 		ordered("csiNodes", s.CSINodes, csiNodeKey),
 		ordered("buffers", s.Buffers, bufferKey),
 		ordered("overlays", s.Overlays, overlayKey),
+		orderedDevices(s.ResourceClaims, s.ResourceClaimTemplates, s.DeviceClasses, s.ResourceSlices),
 	)
 }
 
@@ -60,7 +64,9 @@ func validateDelta(d *Delta) error {
 		Pools: d.Pools, Classes: d.Classes,
 		Claims: d.Claims, DaemonSets: d.DaemonSets, Namespaces: d.Namespaces, Budgets: d.Budgets, Volumes: d.Volumes,
 		Storage:  d.Storage,
-		CSINodes: d.CSINodes, Buffers: d.Buffers, Overlays: d.Overlays}); err != nil {
+		CSINodes: d.CSINodes, Buffers: d.Buffers, Overlays: d.Overlays,
+		ResourceClaims: d.ResourceClaims, ResourceClaimTemplates: d.ResourceClaimTemplates,
+		DeviceClasses: d.DeviceClasses, ResourceSlices: d.ResourceSlices}); err != nil {
 		return err
 	}
 	if d.FirstShape < 0 || d.FirstShape > MaxShapes {
@@ -90,23 +96,44 @@ func validateDelta(d *Delta) error {
 		ordered("csiNodes", d.CSINodes, csiNodeKey),
 		ordered("buffers", d.Buffers, bufferKey),
 		ordered("overlays", d.Overlays, overlayKey),
+		orderedDevices(d.ResourceClaims, d.ResourceClaimTemplates, d.DeviceClasses, d.ResourceSlices),
 	); err != nil {
 		return err
 	}
+	return orderedGone(&d.Gone)
+}
+
+// orderedDevices reports a list of what dynamic resource allocation is about that is not strictly ascending by key.
+func orderedDevices(claims []model.ResourceClaim, templates []model.ResourceClaimTemplate,
+	classes []model.DeviceClass, slices []model.ResourceSlice) error {
 	return first(
-		orderedKeys("pods", d.Gone.Pods),
-		orderedKeys("nodes", d.Gone.Nodes),
-		orderedKeys("pools", d.Gone.Pools),
-		orderedKeys("classes", d.Gone.Classes),
-		orderedKeys("claims", d.Gone.Claims),
-		orderedKeys("daemonSets", d.Gone.DaemonSets),
-		orderedKeys("namespaces", d.Gone.Namespaces),
-		orderedKeys("budgets", d.Gone.Budgets),
-		orderedKeys("volumes", d.Gone.Volumes),
-		orderedKeys("storageClasses", d.Gone.Storage),
-		orderedKeys("csiNodes", d.Gone.CSINodes),
-		orderedKeys("buffers", d.Gone.Buffers),
-		orderedKeys("overlays", d.Gone.Overlays),
+		ordered("resourceClaims", claims, resourceClaimKey),
+		ordered("resourceClaimTemplates", templates, claimTemplateKey),
+		ordered("deviceClasses", classes, deviceClassKey),
+		ordered("resourceSlices", slices, sliceKey),
+	)
+}
+
+// orderedGone reports a list of keys that is not strictly ascending.
+func orderedGone(gone *Gone) error {
+	return first(
+		orderedKeys("pods", gone.Pods),
+		orderedKeys("nodes", gone.Nodes),
+		orderedKeys("pools", gone.Pools),
+		orderedKeys("classes", gone.Classes),
+		orderedKeys("claims", gone.Claims),
+		orderedKeys("daemonSets", gone.DaemonSets),
+		orderedKeys("namespaces", gone.Namespaces),
+		orderedKeys("budgets", gone.Budgets),
+		orderedKeys("volumes", gone.Volumes),
+		orderedKeys("storageClasses", gone.Storage),
+		orderedKeys("csiNodes", gone.CSINodes),
+		orderedKeys("buffers", gone.Buffers),
+		orderedKeys("overlays", gone.Overlays),
+		orderedKeys("resourceClaims", gone.ResourceClaims),
+		orderedKeys("resourceClaimTemplates", gone.ResourceClaimTemplates),
+		orderedKeys("deviceClasses", gone.DeviceClasses),
+		orderedKeys("resourceSlices", gone.ResourceSlices),
 	)
 }
 

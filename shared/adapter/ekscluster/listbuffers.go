@@ -23,6 +23,7 @@ func (c Reader) listersWithBuffers(ctx context.Context) ([]lister, error) {
 		return nil, err
 	}
 	out := append(c.listers(), c.permitted(c.customLister(v1alpha1.NodeOverlayResource)))
+	out = append(out, c.deviceListers()...)
 	if len(buffers) == 0 {
 		return out, nil
 	}

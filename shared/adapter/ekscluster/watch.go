@@ -37,7 +37,8 @@ func NewWatch(config *rest.Config, o WatchOptions) (*Watch, error) {
 		return nil, translateError(err, "connect to the cluster")
 	}
 	w := &Watch{}
-	for _, k := range slices.Concat(coreKinds(core, o), customKinds(custom, o), bufferKinds(w, core, custom, o)) {
+	for _, k := range slices.Concat(coreKinds(core, o), customKinds(custom, o), deviceKinds(custom, o),
+		bufferKinds(w, core, custom, o)) {
 		w.add(k)
 	}
 	return w, nil

@@ -32,6 +32,11 @@ var kinds = map[string][]string{
 	"storage.k8s.io/storageclasses": {"list"},
 	"storage.k8s.io/csinodes":       {"list"},
 
+	"resource.k8s.io/resourceclaims":         {"list"},
+	"resource.k8s.io/resourceclaimtemplates": {"list"},
+	"resource.k8s.io/deviceclasses":          {"list"},
+	"resource.k8s.io/resourceslices":         {"list"},
+
 	"storage.k8s.io/volumeattachments":               {"list"},
 	"karpenter.sh/nodepools":                         {"get", "list"},
 	"karpenter.sh/nodepools/status":                  {"patch"},

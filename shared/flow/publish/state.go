@@ -28,6 +28,11 @@ type state struct {
 	csiNodes   table[model.CSINode]
 	buffers    table[model.Buffer]
 	overlays   table[model.Overlay]
+
+	resourceClaims table[model.ResourceClaim]
+	claimTemplates table[model.ResourceClaimTemplate]
+	deviceClasses  table[model.DeviceClass]
+	slices         table[model.ResourceSlice]
 }
 
 // ours reports whether there is a node or a NodeClaim of ours.
@@ -72,6 +77,22 @@ func (s *state) apply(c wire.Change) bool {
 		return s.buffer(c)
 	case c.Overlay != nil:
 		return change(&s.overlays, c.Deleted, c.Overlay.Name, c.Overlay)
+	}
+	return s.devices(c)
+}
+
+// devices is apply for what dynamic resource allocation is about.
+func (s *state) devices(c wire.Change) bool {
+	switch {
+	case c.ResourceClaim != nil:
+		return change(&s.resourceClaims, c.Deleted, c.ResourceClaim.Namespace+"/"+c.ResourceClaim.Name, c.ResourceClaim)
+	case c.ResourceClaimTemplate != nil:
+		t := c.ResourceClaimTemplate
+		return change(&s.claimTemplates, c.Deleted, t.Namespace+"/"+t.Name, t)
+	case c.DeviceClass != nil:
+		return change(&s.deviceClasses, c.Deleted, c.DeviceClass.Name, c.DeviceClass)
+	case c.ResourceSlice != nil:
+		return change(&s.slices, c.Deleted, c.ResourceSlice.Name, c.ResourceSlice)
 	}
 	return false
 }
@@ -138,6 +159,10 @@ func (s *state) delta() *wire.Delta {
 	d.CSINodes, d.Gone.CSINodes = s.csiNodes.take()
 	d.Buffers, d.Gone.Buffers = s.buffers.take()
 	d.Overlays, d.Gone.Overlays = s.overlays.take()
+	d.ResourceClaims, d.Gone.ResourceClaims = s.resourceClaims.take()
+	d.ResourceClaimTemplates, d.Gone.ResourceClaimTemplates = s.claimTemplates.take()
+	d.DeviceClasses, d.Gone.DeviceClasses = s.deviceClasses.take()
+	d.ResourceSlices, d.Gone.ResourceSlices = s.slices.take()
 	return d
 }
 
@@ -159,6 +184,11 @@ func (s *state) snapshot() *model.Snapshot {
 		CSINodes:   s.csiNodes.all(),
 		Buffers:    s.buffers.all(),
 		Overlays:   s.overlays.all(),
+
+		ResourceClaims:         s.resourceClaims.all(),
+		ResourceClaimTemplates: s.claimTemplates.all(),
+		DeviceClasses:          s.deviceClasses.all(),
+		ResourceSlices:         s.slices.all(),
 	}
 }
 

@@ -92,6 +92,7 @@ func shape(pod *corev1.Pod) model.PodShape {
 		GraceSeconds:    defaultGraceSeconds,
 		NoPreemption:    spec.PreemptionPolicy != nil && *spec.PreemptionPolicy == corev1.PreemptNever,
 		DynamicResource: len(spec.ResourceClaims) > 0,
+		DeviceClaims:    podClaims(spec.ResourceClaims),
 	}
 	if spec.Priority != nil {
 		out.Priority = *spec.Priority

@@ -185,6 +185,12 @@ func (b *Builder) Snapshot(cluster string, atUnix int64) *model.Snapshot {
 	s.Volumes = sorted(s.Volumes, func(v *model.Volume) (string, string) { return v.Namespace, v.Name })
 	s.Overlays = sorted(s.Overlays, func(o *model.Overlay) (string, string) { return "", o.Name })
 	s.CSINodes = sorted(s.CSINodes, func(n *model.CSINode) (string, string) { return "", n.Node })
+	s.ResourceClaims = sorted(s.ResourceClaims,
+		func(c *model.ResourceClaim) (string, string) { return c.Namespace, c.Name })
+	s.ResourceClaimTemplates = sorted(s.ResourceClaimTemplates,
+		func(t *model.ResourceClaimTemplate) (string, string) { return t.Namespace, t.Name })
+	s.DeviceClasses = sorted(s.DeviceClasses, func(c *model.DeviceClass) (string, string) { return "", c.Name })
+	s.ResourceSlices = sorted(s.ResourceSlices, func(r *model.ResourceSlice) (string, string) { return "", r.Name })
 	b.takeAttached()
 	b.finish()
 	return s

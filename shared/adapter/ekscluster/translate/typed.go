@@ -79,6 +79,9 @@ func (b *Builder) AddUnstructured(object *unstructured.Unstructured) (known bool
 		}
 		return true, nil
 	}
+	if b.addDevices(object) {
+		return true, nil
+	}
 	empty, ok := kinds[kind]
 	if !ok {
 		return false, nil
@@ -94,6 +97,27 @@ func (b *Builder) AddUnstructured(object *unstructured.Unstructured) (known bool
 			cause)
 	}
 	return b.Add(typed), nil
+}
+
+// addDevices takes the kinds of dynamic resource allocation.
+func (b *Builder) addDevices(object *unstructured.Unstructured) bool {
+	s := &b.snapshot
+	if object.GroupVersionKind().Group != DeviceGroup {
+		return false
+	}
+	switch object.GetKind() {
+	case KindResourceClaim:
+		s.ResourceClaims = append(s.ResourceClaims, ResourceClaim(object))
+	case KindResourceClaimTemplate:
+		s.ResourceClaimTemplates = append(s.ResourceClaimTemplates, ResourceClaimTemplate(object))
+	case KindDeviceClass:
+		s.DeviceClasses = append(s.DeviceClasses, DeviceClass(object))
+	case KindResourceSlice:
+		s.ResourceSlices = append(s.ResourceSlices, ResourceSlice(object))
+	default:
+		return false
+	}
+	return true
 }
 
 func nameOf(object *unstructured.Unstructured) string {
