@@ -29,7 +29,7 @@ type floor struct {
 var typeFolders = []string{"shared/model", "shared/fault", "shared/wire"}
 var primitiveFolders = []string{"shared/core/resource", "shared/core/requirement", "shared/core/topology",
 	"shared/core/volume", "shared/core/kubelet", "shared/core/offering", "shared/core/overlay", "shared/core/allowance",
-	"shared/core/fairshare"}
+	"shared/core/fairshare", "shared/core/device"}
 var decisionFolders = []string{"shared/core/pack", "shared/core/headroom", "shared/core/disruption", "shared/core/replay", "shared/core/drain", "shared/core/lifecycle", "shared/core/admit", "shared/core/image", "shared/core/userdata", "shared/core/explain"}
 var effects = []string{"context", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog", "os", "os/exec", "net", "net/http", "sync", "syscall"}
 
@@ -37,6 +37,10 @@ var floors = []floor{
 	{name: "types", folders: slashed(typeFolders), ours: typeFolders, banned: effects, pure: true},
 	{name: "types", folders: []string{"shared/api/"}, ours: []string{"shared/api"}, foreign: []string{"k8s.io/apimachinery", "k8s.io/api/"}, clock: true},
 	{name: "primitives", folders: []string{"shared/core/kubelet/"}, ours: typeFolders, foreign: []string{"github.com/google/cel-go"}, banned: effects, pure: true},
+	{name: "primitives", folders: []string{"shared/core/device/"}, ours: join(typeFolders, primitiveFolders),
+		foreign: []string{"k8s.io/api/", "k8s.io/apimachinery", "k8s.io/dynamic-resource-allocation",
+			"k8s.io/utils/ptr"},
+		banned: effects[1:], pure: true}, // kube-scheduler's allocator takes a context
 	{name: "primitives", folders: slashed(primitiveFolders), ours: join(typeFolders, primitiveFolders), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/disruption/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/pack"}), foreign: []string{"github.com/robfig/cron/v3"}, banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/explain/"}, ours: join(typeFolders, primitiveFolders, []string{"shared/core/pack", "shared/core/disruption"}), banned: effects, pure: true},

@@ -131,7 +131,7 @@ spec:
 	{"24 the reservation is used up", aPool("gpu", "", `requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [reserved]}]`) +
 		aPod("containers: [{name: a, resources: {requests: {cpu: 1200m}, limits: {nvidia.com/gpu: 1}}}]"), pack.NoOffering, []string{"capacity reservations it may use are full"}, []string{"enlarge the reservation"}},
 	{"25 the NodePool has a fixed size", aPool("default", "replicas: 2", "") + aPod(""), pack.PoolStatic, []string{"spec.replicas is 2"}, []string{"raise spec.replicas"}},
-	{"26 dynamic resources", aPool("default", "", "") + aPod("resourceClaims: [{name: gpu, resourceClaimName: gpu}]"), pack.NotSupportedYet, []string{"spec.resourceClaims"}, []string{"extended resource"}},
+	{"26 dynamic resources", aPool("default", "", "") + aPod("resourceClaims: [{name: gpu, resourceClaimName: gpu}]"), pack.DevicesUnavailable, []string{"spec.resourceClaims"}, []string{"Kubernetes 1.34"}},
 	{"27 a DaemonSet's pod", aPool("default", "", "") + podIs(`, ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: ds, controller: true}]`,
 		"affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [there]}]}]}}}", unschedulable),
 		explain.OfItsNode, []string{"node there", "DaemonSet agent"}, []string{"free capacity there"}},

@@ -118,6 +118,8 @@ func (h *hypothesis) without(r model.Reason) bool {
 		h.unselect(r.About)
 	case pack.VolumeConflict, pack.VolumeLimit:
 		h.pod.Claims, s.Ephemeral = nil, nil
+	case pack.DevicesUnavailable:
+		s.DynamicResource, s.DeviceClaims = false, nil
 	case pack.HostPortTaken:
 		s.HostPorts = nil
 	case pack.ResourcesTooLarge:

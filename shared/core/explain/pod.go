@@ -377,7 +377,8 @@ func (c *podCase) unschedulable(reasons []model.Reason) *Cause {
 
 // NeedsElse reports whether the pod would need something else once the obstacle were gone, so that what it would get is no answer.
 func NeedsElse(r model.Reason) bool {
-	return r.Code == pack.ResourcesTooLarge || r.Code == pack.VolumeConflict || r.Code == pack.VolumeLimit
+	return r.Code == pack.ResourcesTooLarge || r.Code == pack.VolumeConflict || r.Code == pack.VolumeLimit ||
+		r.Code == pack.DevicesUnavailable
 }
 
 // poolsOf looks for all obstacles of each pool, folds pools that say the same, and puts first the one with the fewest.
@@ -423,7 +424,7 @@ func distance(w *PoolWhy) int {
 func severity(w *PoolWhy) int {
 	order := []string{
 		pack.NoOffering, pack.LimitReached, pack.MinValues, pack.PoolSuspended, pack.ClassNotReady, pack.PoolInvalid, pack.NoInstanceTypes, pack.TopologySpread, pack.PodAntiAffinity,
-		pack.PodAffinity, pack.HostPortTaken, pack.VolumeConflict, pack.VolumeLimit, pack.RequirementConflict, pack.ResourcesTooLarge,
+		pack.PodAffinity, pack.HostPortTaken, pack.VolumeConflict, pack.VolumeLimit, pack.RequirementConflict, pack.DevicesUnavailable, pack.ResourcesTooLarge,
 		pack.TaintNotTolerated, pack.PoolStatic, pack.PoolDeleting,
 	}
 	if i := slices.Index(order, w.Obstacles[0].Code); i >= 0 {

@@ -156,7 +156,7 @@ func shrink(n int) int {
 // merge describes a unit of n of c beside one of other; nil where they contradict each other.
 func (b *bundler) merge(c, other *group.PodGroup, n int) *group.PodGroup {
 	unit := *c
-	unit.Pods = nil
+	unit.Pods, unit.Devices = nil, slices.Repeat(c.Devices, n)
 	unit.Stride = n * c.Stride
 	unit.Resources = scaled(c.Resources, int64(n))
 	unit.Constraints, unit.Contributions = nil, nil
@@ -168,6 +168,7 @@ func (b *bundler) merge(c, other *group.PodGroup, n int) *group.PodGroup {
 	if other != nil {
 		members = append(members, other)
 		unit.Stride += other.Stride
+		unit.Devices = slices.Concat(other.Devices, unit.Devices)
 		unit.Resources = resource.Add(unit.Resources, other.Resources)
 		unit.Readings = new(offerings.Readings)
 		unit.Terms, unit.There, unit.Own = terms.Cross(c.Terms, other.Terms), terms.Cross(c.There, other.There), terms.Cross(c.Own, other.Own)
@@ -177,7 +178,7 @@ func (b *bundler) merge(c, other *group.PodGroup, n int) *group.PodGroup {
 			return nil
 		}
 		unit.Ports = slices.Concat(c.Ports, other.Ports)
-		unit.Attaches = c.Attaches || other.Attaches
+		unit.Attaches, unit.Claiming = c.Attaches || other.Attaches, c.Claiming || other.Claiming
 		unit.Settled = c.Settled || other.Settled
 		unit.Conflicts = slices.Concat(c.Conflicts, other.Conflicts)
 		unit.Priority = max(c.Priority, other.Priority)
@@ -209,6 +210,7 @@ func (b *bundler) merge(c, other *group.PodGroup, n int) *group.PodGroup {
 		return nil
 	}
 	unit.Hosts = true
+	unit.SuitUnit(b.planner.Devices)
 	unit.Request = b.dims.Vector(unit.Resources)
 	return &unit
 }
@@ -251,7 +253,10 @@ func (b *bundler) fitsSomewhere(unit *group.PodGroup) bool {
 	}
 	b.existing.All()
 	for n, s := range b.existing.List {
-		if !s.Closed && !s.Blind && unit.Request.Fits(s.Free) && existing.Evaluate(unit, s) != existing.Refused && unit.Request.Fits(b.existing.Node(n).Free) {
+		if s.Closed || s.Blind || !unit.Request.Fits(s.Free) || existing.Evaluate(unit, s) == existing.Refused {
+			continue
+		}
+		if unit.Request.Fits(b.existing.Node(n).Free) && b.existing.Devices(s, unit) {
 			return true
 		}
 	}

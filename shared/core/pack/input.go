@@ -25,6 +25,7 @@ const (
 	HostPortTaken       = input.HostPortTaken
 	VolumeConflict      = input.VolumeConflict
 	VolumeLimit         = input.VolumeLimit
+	DevicesUnavailable  = input.DevicesUnavailable
 	TopologySpread      = input.TopologySpread
 	PodAffinity         = input.PodAffinity
 	PodAntiAffinity     = input.PodAntiAffinity

@@ -88,6 +88,12 @@ func why(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool) model.Rea
 		return *c.Unplaceable
 	}
 	variants := pool.Variants(c.Needs, nil)
+	if len(variants) == 0 && c.Suitable != nil {
+		return model.Reason{Code: DevicesUnavailable,
+			Message: "spec.resourceClaims: the pool launches none of the instance types whose devices suffice and that the " +
+				"pod allows: " + offering.AbbreviateValues(c.Suitable),
+			Remedy: "let the pool allow one of them, or claim other devices"}
+	}
 	if len(variants) == 0 && len(pool.Variants(c.Own, nil)) > 0 {
 		return model.Reason{Code: VolumeConflict, Message: "its volumes are where the pool launches no nodes: " + domainsText(c),
 			Remedy: "let a NodePool launch nodes there, or move the volume"}

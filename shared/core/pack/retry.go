@@ -92,6 +92,9 @@ func (b *repair) tryExisting(c *group.PodGroup, n int) bool {
 	if c.Attaches && !b.existing.Attachable(s, c.Pods[:c.Stride]) {
 		return false
 	}
+	if !b.existing.Devices(s, c) {
+		return false
+	}
 	unit := c.TakeUnits(1)
 	if c.Attaches {
 		b.attach(s, unit)

@@ -203,7 +203,8 @@ func (b *repair) moveSome(d *group.PodGroup, from int, targets []int, count int)
 		}
 		at := slices.IndexFunc(targets, func(n int) bool {
 			s := b.existing.List[n]
-			return b.admits(d, n) && d.Request.Fits(s.Free) && (!d.Attaches || b.existing.Attachable(s, []int{i}))
+			return b.admits(d, n) && d.Request.Fits(s.Free) && (!d.Attaches || b.existing.Attachable(s, []int{i})) &&
+				b.existing.Devices(s, d)
 		})
 		if at < 0 {
 			break

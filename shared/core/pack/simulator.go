@@ -73,8 +73,10 @@ type Rates struct {
 func (d *Simulator) NewRates(in Input) *Rates {
 	pending, moving := pendingPods(&in)
 	rules := group.NewPodRules(in.Snapshot, group.NoPreferences)
-	classifier := &group.Classifier{Snapshot: in.Snapshot, Facts: d.facts, Rules: rules, Volumes: volume.New(in.Snapshot), OnceUsed: group.Holders(in.Snapshot, moving)}
+	classifier := &group.Classifier{Snapshot: in.Snapshot, Facts: d.facts, Rules: rules, Volumes: volume.New(in.Snapshot),
+		OnceUsed: group.Holders(in.Snapshot, moving), Devices: group.DevicesOf(&in, moving, false)}
 	podGroups, _ := classifier.PodGroupsOf(input.SortedPods(in.Snapshot, pending), nil)
+	group.Suit(podGroups, classifier.Devices)
 	p := newnodes.NewPlanner(&in, d.dims, rules, d.markets, d.daemons)
 	p.Ready, p.Reserved = offerings.Copies(d.pools, in.Usage), map[string]int64{}
 	requests := make([][]pricing.Request, len(p.Ready))

@@ -64,7 +64,8 @@ func prepare(q question, preferences group.Preferences, asIs bool) *solver {
 	} else {
 		facts = group.NewShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences)
 	}
-	b.classifier = &group.Classifier{Snapshot: in.Snapshot, Facts: facts, Rules: b.rules, Volumes: volume.New(in.Snapshot), OnceUsed: group.Holders(in.Snapshot, moving)}
+	b.classifier = &group.Classifier{Snapshot: in.Snapshot, Facts: facts, Rules: b.rules, Volumes: volume.New(in.Snapshot),
+		OnceUsed: group.Holders(in.Snapshot, moving), Devices: group.DevicesOf(in, moving, asIs)}
 	if len(in.Settled) > 0 && (len(in.Churning)+len(in.Expected) > 0 || facts.Spreads()) {
 		b.classifier.Settle(in.Settled, pending, len(in.Expected) > 0)
 	}
@@ -82,7 +83,8 @@ func prepare(q question, preferences group.Preferences, asIs bool) *solver {
 		b.planner = newnodes.NewPlanner(in, b.dims, b.rules, offerings.NewMarkets(in, b.dims), offerings.DaemonsOf(in.Snapshot, b.dims))
 		b.existing = existing.New(in, b.dims, b.planner.Markets, b.planner.Daemons, asIs, nil)
 	}
-	b.existing.Rules, b.existing.Classifier = b.rules, b.classifier
+	b.existing.Rules, b.existing.Classifier, b.planner.Devices = b.rules, b.classifier, b.classifier.Devices
+	group.Suit(b.podGroups, b.classifier.Devices)
 	for _, c := range b.podGroups {
 		b.existing.NeedPorts = b.existing.NeedPorts || len(c.Ports) > 0
 		b.existing.NeedDisks = b.existing.NeedDisks || c.Attaches

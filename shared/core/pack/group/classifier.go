@@ -1,6 +1,7 @@
 package group
 
 import (
+	"github.com/joiner-sh/joiner/shared/core/device"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -12,6 +13,7 @@ type Classifier struct {
 	Facts    *ShapeFacts
 	Rules    *PodRules
 	Volumes  *volume.Index
+	Devices  *device.Index
 	OnceUsed map[string]int // ReadWriteOncePod claims in use: by the pod
 	settled  map[int]bool   // pods of Input.Settled
 	arrived  map[int]bool   // shapes of settled pods alone, where there are pods of Input.Expected

@@ -170,7 +170,7 @@ func (c *Classifier) addPod(n, i int) {
 		return
 	}
 	switch {
-	case len(pod.Claims)+len(c.Snapshot.ShapeOf(pod).Ephemeral) > 0:
+	case len(pod.Claims)+len(c.Snapshot.ShapeOf(pod).Ephemeral)+len(c.Snapshot.ShapeOf(pod).DeviceClaims) > 0:
 		c.addWithVolumes(n, i, info)
 	case info.simple:
 		c.addPlain(n, i, info)
@@ -202,10 +202,11 @@ type bound struct {
 	newNodes, there []requirement.Requirements // any one of these; nil = wherever
 	attaches        bool                       // has volumes with an attach limit
 	shared          []string                   // claims it shares with other waiting pods, whose volume is yet to be made
-	text            string                     // all of it
+	devices         devices
+	text            string // all of it
 }
 
-// addWithVolumes is addPod for a pod with volumes.
+// addWithVolumes is addPod for a pod with volumes, or with claims for devices.
 func (c *Classifier) addWithVolumes(n, i int, info *shapeInfo) {
 	pod := &c.Snapshot.Pods[i]
 	shape := c.Snapshot.ShapeOf(pod)
@@ -218,6 +219,14 @@ func (c *Classifier) addWithVolumes(n, i int, info *shapeInfo) {
 	v.text = fmt.Sprintf("%d\x00%d\x00%t", c.Facts.intern(terms.KeyOfAll(anew)), c.Facts.intern(terms.KeyOfAll(there)), v.attaches)
 	if len(v.shared) > 0 {
 		v.text += fmt.Sprintf("\x00%q", v.shared)
+	}
+	if len(shape.DeviceClaims) > 0 {
+		var text string
+		if v.devices, text, no = c.devicesOf(pod, shape); no != nil {
+			c.refused[i] = no
+			return
+		}
+		v.text += text
 	}
 	c.addAs(c.podGroupFor(n, i, info, v), i)
 }
@@ -252,6 +261,7 @@ func (c *Classifier) make(n, i int, info *shapeInfo, v bound) *PodGroup {
 	}
 	out.Order, out.Attaches, out.Settled = n, v.attaches, c.settled[i]
 	out.share(c.Rules, v.shared)
+	out.claim(c.Rules, &v.devices)
 	c.made = append(c.made, out)
 	return out
 }

@@ -46,9 +46,10 @@ func unplannable(shape *model.PodShape) *model.Reason {
 	case len(shape.Unsupported) > 0:
 		return &model.Reason{Code: input.NotSupportedYet, Message: strings.Join(shape.Unsupported, "; "),
 			Remedy: "remove the field from the pod"}
-	case shape.DynamicResource:
-		return &model.Reason{Code: input.NotSupportedYet, Message: "spec.resourceClaims (dynamic resource allocation) is not supported yet",
-			Remedy: "request an extended resource instead, or provide a node by hand"}
+	case shape.DynamicResource && len(shape.DeviceClaims) == 0:
+		return &model.Reason{Code: input.NotSupportedYet,
+			Message: "spec.resourceClaims: the snapshot does not say what the pod claims",
+			Remedy:  "upgrade the watcher to the version of the functions"}
 	}
 	return nil
 }

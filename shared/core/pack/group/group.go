@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/device"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/terms"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -84,6 +85,11 @@ type PodGroup struct {
 	Ports       []model.HostPort
 	Attaches    bool // has volumes with an attach limit: its pods are looked at one by one
 
+	Claiming    bool                       // claims devices: its pods are looked at one by one
+	Devices     []*device.Claims           // by pod of a unit: what is to be allocated; nil = nothing
+	DeviceTerms []requirement.Requirements // what its devices say of a node that exists; nil = nothing
+	Suitable    []string                   // instance types whose devices suffice for a unit; nil = any
+
 	Settled       bool         // its pods run well where they are: churning existing nodes take none of them
 	Conflicts     []int        // DaemonSets whose pods cannot be beside it
 	Constraints   []Constraint // hard rules
@@ -112,7 +118,8 @@ func (c *PodGroup) TakeUnits(n int) []int {
 
 // Plain reports whether no rule between pods, port or volume is about the pod group.
 func (c *PodGroup) Plain() bool {
-	return len(c.Constraints) == 0 && len(c.Contributions) == 0 && len(c.Soft) == 0 && len(c.Ports) == 0 && !c.Attaches
+	return len(c.Constraints) == 0 && len(c.Contributions) == 0 && len(c.Soft) == 0 && len(c.Ports) == 0 &&
+		!c.Attaches && !c.Claiming
 }
 
 // Exclusive reports whether no two units of the pod group may share a node.

@@ -25,9 +25,12 @@ const (
 	LimitReached        = "LimitReached"
 
 	// Of the pod beside other pods.
-	HostPortTaken   = "HostPortTaken"   // another pod of the node, or a daemon, has the port
-	VolumeConflict  = "VolumeConflict"  // its volume is elsewhere, or in use by another pod that shares it with none
-	VolumeLimit     = "VolumeLimit"     // the node can attach no more volumes of the driver
+	HostPortTaken  = "HostPortTaken"  // another pod of the node, or a daemon, has the port
+	VolumeConflict = "VolumeConflict" // its volume is elsewhere, or in use by another pod that shares it with none
+	VolumeLimit    = "VolumeLimit"    // the node can attach no more volumes of the driver
+	// its claims for devices cannot be met there: the devices are too few, taken, elsewhere or unsuitable
+	DevicesUnavailable = "DevicesUnavailable"
+
 	TopologySpread  = "TopologySpread"  // a DoNotSchedule constraint
 	PodAffinity     = "PodAffinity"     // no pod it must be near is there
 	PodAntiAffinity = "PodAntiAffinity" // a pod it must not be near is there, or one that must not be near it

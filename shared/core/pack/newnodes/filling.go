@@ -3,6 +3,7 @@ package newnodes
 import (
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/device"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
 	"github.com/joiner-sh/joiner/shared/core/pack/vector"
@@ -25,6 +26,9 @@ type filling struct {
 	seed     int           // batch that the node is opened for
 
 	free      vector.Vector // of the node
+	index     *device.Index
+	devices   *device.Devices // of the node, less what is taken; nil = not looked at yet
+	column    int             // that the node is bought by
 	items     []item
 	nodeRules nodeRules
 	inside    []int32 // units of each batch on the node
@@ -171,7 +175,7 @@ func (r *filling) begin(seed, column int) {
 		r.inside[it.Batch] = 0
 	}
 	copy(r.free, r.pool.Free[r.pool.Market.Columns[column].Instance])
-	r.items, r.seed = r.items[:0], seed
+	r.items, r.seed, r.devices, r.column = r.items[:0], seed, nil, column
 	r.nodeRules.reset()
 }
 
@@ -184,6 +188,9 @@ func (r *filling) add(l, o, want int) int64 {
 	}
 	if batch.PodGroup.SoftMost > 0 {
 		n = min(n, int(batch.PodGroup.SoftMost)-int(r.inside[l]))
+	}
+	if len(batch.PodGroup.Devices) > 0 && n > 0 {
+		n = r.takeDevices(batch.PodGroup.Devices, n)
 	}
 	if n <= 0 {
 		return 0
@@ -200,6 +207,54 @@ func (r *filling) add(l, o, want int) int64 {
 	}
 	r.inside[l] += int32(n)
 	return int64(n) * batch.options[o].Value
+}
+
+// takeDevices takes devices for up to n units and returns for how many they suffice.
+func (r *filling) takeDevices(unit []*device.Claims, n int) int {
+	if r.devices == nil {
+		r.devices = r.index.OfType(r.pool.Market.Types[r.pool.Market.Columns[r.column].Instance].Name)
+	}
+	for i := range n {
+		after := r.devices.TakeAll(unit)
+		if after == nil {
+			return i
+		}
+		r.devices = after
+	}
+	return n
+}
+
+// withDevices returns the columns of the set whose types have the devices for the items.
+func (r *Packing) withDevices(set *offerings.Set, items []item) *offerings.Set {
+	if !slices.ContainsFunc(items, func(it item) bool { return len(r.Batches[it.Batch].PodGroup.Devices) > 0 }) {
+		return set
+	}
+	mask := slices.Clone(set.Mask)
+	known := make(map[int]bool)
+	for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
+		t := r.Pool.Market.Columns[c].Instance
+		suits, is := known[t]
+		if !is {
+			suits = r.suffice(r.index.OfType(r.Pool.Market.Types[t].Name), items)
+			known[t] = suits
+		}
+		if !suits {
+			mask.Clear(c)
+		}
+	}
+	return r.Pool.SetOf(mask)
+}
+
+// suffice reports whether the devices suffice for the items, one after the other.
+func (r *Packing) suffice(devices *device.Devices, items []item) bool {
+	for _, it := range items {
+		for range it.count {
+			if devices = devices.TakeAll(r.Batches[it.Batch].PodGroup.Devices); devices == nil {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // nodeRules is what rules between pods of one node say of the node being filled.

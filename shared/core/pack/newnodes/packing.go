@@ -17,7 +17,7 @@ func newRemainingBatch(podBatch *PodBatch, options []*offerings.Option) remainin
 func newPacking(p *Planner, pool *offerings.Pool, batches []remainingBatch, order []int) *Packing {
 	r := &Packing{planner: p, order: slices.Clone(order), mixes: make(map[int]*ranking), sampled: make(map[int][]int), winners: make(map[int][]int),
 		purchases: purchases{Pool: pool, left: slices.Clone(pool.Left), reserved: maps.Clone(p.Reserved), joined: make(map[[2]int]*offerings.Set), bestEffort: p.In.BestEffortMinValues},
-		filling:   filling{pool: pool, Batches: slices.Clone(batches), dims: len(p.Dims)}}
+		filling:   filling{pool: pool, Batches: slices.Clone(batches), dims: len(p.Dims), index: p.Devices}}
 	r.input.batches, r.input.order, r.takeAll = batches, order, -1
 	r.cpu, r.memory = slices.Index(p.Dims, model.CPU), slices.Index(p.Dims, model.Memory)
 	r.open = slices.Clone(pool.Open)
@@ -187,6 +187,7 @@ func (r *Packing) build(seed int, a attempt, how strictness) (Node, bool) {
 		n.Flag, _ = r.Pool.Flags.Join(n.Flag, option.Flag)
 		n.OfferingSet = r.join(n.OfferingSet, option.OfferingSet)
 	}
+	n.OfferingSet = r.withDevices(n.OfferingSet, n.Items)
 	n.Mask = n.OfferingSet.Mask
 	if !r.settle(&n) {
 		return Node{}, false

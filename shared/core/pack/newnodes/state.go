@@ -1,6 +1,7 @@
 package newnodes
 
 import (
+	"github.com/joiner-sh/joiner/shared/core/device"
 	"github.com/joiner-sh/joiner/shared/core/pack/group"
 	"github.com/joiner-sh/joiner/shared/core/pack/input"
 	"github.com/joiner-sh/joiner/shared/core/pack/offerings"
@@ -143,6 +144,7 @@ type Planner struct {
 	rules     *group.PodRules
 	Markets   *offerings.Markets
 	Daemons   []offerings.Daemon
+	Devices   *device.Index             // of what nodes have
 	Pristine  []*offerings.Pool         // pools that are copied where they are looked at; nil = they are made
 	Rates     map[string]*pricing.Rates // by pool, of everything that is to be placed sooner or later; nil = not known
 	Ready     []*offerings.Pool         // pools, once any is looked at; nil before

@@ -32,6 +32,9 @@ func (l *Placement) Codes(pod, n int) []string {
 	if c.Attaches && !l.Existing.Attachable(s, c.Pods) {
 		out = append(out, input.VolumeLimit)
 	}
+	if c.DeviceTerms != nil && !existing.MeetsAny(c.DeviceTerms, s) || !l.Existing.Devices(s, c) {
+		out = append(out, input.DevicesUnavailable)
+	}
 	for i := range c.Constraints {
 		if code := l.useRefuses(i, n); code != "" {
 			out = append(out, code)

@@ -136,6 +136,9 @@ func (l *Placement) hostRefuses(n int) string {
 	if l.podGroup.Attaches && !l.Existing.Attachable(s, l.podGroup.Pods[:l.podGroup.Stride]) {
 		return input.VolumeLimit
 	}
+	if !l.Existing.Devices(s, l.podGroup) {
+		return input.DevicesUnavailable
+	}
 	return ""
 }
 

@@ -1,0 +1,140 @@
+package device
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const now = 1_780_000_000
+
+func node(name, instanceType string, age int64) model.Node {
+	return model.Node{Name: name, CreatedUnix: now - age,
+		Labels: map[string]string{model.LabelInstanceType: instanceType}}
+}
+
+func slice(node, spec string) model.ResourceSlice {
+	return model.ResourceSlice{Name: node, Driver: "d.example.com", Node: node, Spec: fmt.Sprintf(
+		`{"driver":"d.example.com","nodeName":%q,"pool":{"name":%q,"resourceSliceCount":1},%s}`, node, node, spec)}
+}
+
+// world is a cluster with one class, a claim for so many devices and a pod that has it.
+func world(count int, more string) *model.Snapshot {
+	return &model.Snapshot{
+		DeviceClasses: []model.DeviceClass{{Name: "c",
+			Spec: `{"selectors":[{"cel":{"expression":"` +
+				`device.driver in ['d.example.com','gpu.nvidia.com','neuron.aws.com']"}}]}`}},
+		ResourceClaimTemplates: []model.ResourceClaimTemplate{{Namespace: "n", Name: "t", Spec: fmt.Sprintf(
+			`{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c","allocationMode":"ExactCount",`+
+				`"count":%d%s}}]}}`, count, more)}},
+		Shapes: []model.PodShape{{DynamicResource: true, DeviceClaims: []model.PodClaim{{Name: "x", Template: "t"}}}},
+		Pods:   []model.Pod{{Namespace: "n", Name: "p", UID: "p"}},
+	}
+}
+
+func claimsOf(t *testing.T, x *Index) *Claims {
+	t.Helper()
+	claims, problem := x.ClaimsOf(&x.snapshot.Pods[0], &x.snapshot.Shapes[0])
+	if problem != nil {
+		t.Fatal(problem.Message)
+	}
+	return claims
+}
+
+// times returns how often devices suffice for the claims.
+func times(d *Devices, claims *Claims) int {
+	for n := 0; ; n++ {
+		if d = d.Take(claims); d == nil {
+			return n
+		}
+	}
+}
+
+// New nodes have the devices of the healthiest node of their type, and none of what is of one device alone.
+func TestF095NewNodesHaveTheDevicesOfTheHealthiestNode(t *testing.T) {
+	s := world(1, "")
+	s.Nodes = []model.Node{node("a", "x", 5000), node("b", "x", 5000), node("c", "y", 5000)}
+	s.ResourceSlices = []model.ResourceSlice{
+		slice("a", `"devices":[{"name":"0","taints":[{"key":"k","effect":"NoExecute"}]},{"name":"1"},{"name":"2"}]`),
+		slice("b", `"devices":[{"name":"0"},{"name":"1"}]`), slice("c", `"devices":[{"name":"0"}]`)}
+	x := New(s, nil, nil, now)
+	for kind, want := range map[string]int{"x": 2, "y": 1, "z": 0} {
+		if got := times(x.OfType(kind), claimsOf(t, x)); got != want {
+			t.Errorf("type %s: devices for %d pods, want %d", kind, got, want)
+		}
+	}
+	s = world(1, `,"selectors":[{"cel":{"expression":"device.attributes['d.example.com'].uuid == '7'"}}]`)
+	s.Nodes = []model.Node{node("a", "x", 5000)}
+	s.ResourceSlices = []model.ResourceSlice{slice("a",
+		`"devices":[{"name":"0","attributes":{"uuid":{"string":"7"}}}]`)}
+	x = New(s, nil, nil, now)
+	if got := times(x.OfNode("a"), claimsOf(t, x)); got != 1 {
+		t.Errorf("the node itself has the device %d times", got)
+	}
+	if got := times(x.OfType("x"), claimsOf(t, x)); got != 0 {
+		t.Errorf("a new node is to have the very device of another, %d times", got)
+	}
+}
+
+// Devices that draw on shared counters are as many as the counters allow.
+func TestF095SharedCountersBoundDevices(t *testing.T) {
+	s := world(1, `,"selectors":[{"cel":{"expression":"device.attributes['d.example.com'].half"}}]`)
+	s.Nodes = []model.Node{node("a", "x", 5000)}
+	var devices []string
+	for i := range 4 {
+		devices = append(devices, fmt.Sprintf(`{"name":"h%d","attributes":{"half":{"bool":true}},`+
+			`"consumesCounters":[{"counterSet":"s","counters":{"memory":{"value":"20Gi"}}}]}`, i))
+	}
+	counters := slice("a", `"sharedCounters":[{"name":"s","counters":{"memory":{"value":"40Gi"}}}]`)
+	parts := slice("a", `"devices":[`+strings.Join(devices, ",")+`]`)
+	counters.Name, parts.Name = "a-counters", "a-devices"
+	counters.Spec = strings.Replace(counters.Spec, `"resourceSliceCount":1`, `"resourceSliceCount":2`, 1)
+	parts.Spec = strings.Replace(parts.Spec, `"resourceSliceCount":1`, `"resourceSliceCount":2`, 1)
+	s.ResourceSlices = []model.ResourceSlice{counters, parts}
+	x := New(s, nil, nil, now)
+	if got := times(x.OfNode("a"), claimsOf(t, x)); got != 2 {
+		t.Errorf("40Gi are enough for %d devices of 20Gi", got)
+	}
+	if got := times(x.OfType("x"), claimsOf(t, x)); got != 2 {
+		t.Errorf("on a new node 40Gi are enough for %d devices of 20Gi", got)
+	}
+}
+
+// Of a type of which there was no node EC2 says how many devices it has, as long as no node shows that it has none.
+func TestF095DevicesAreAssumedUntilANodeShowsOtherwise(t *testing.T) {
+	catalogs := map[string][]model.InstanceType{"default": {
+		{Name: "g", Labels: map[string][]string{requirement.InstanceGPUManufacturer: {"nvidia"},
+			requirement.InstanceGPUName: {"h100"}, requirement.InstanceGPUCount: {"8"},
+			requirement.InstanceGPUMemory: {"81920"}}},
+		{Name: "t", Labels: map[string][]string{model.LabelInstanceType: {"t"},
+			requirement.InstanceAcceleratorManufacturer: {"aws"}, requirement.InstanceAcceleratorCount: {"16"}}},
+	}}
+	for _, c := range []struct{ kind, selector string }{
+		{"g", `device.attributes['gpu.nvidia.com'].architecture == 'Hopper' && ` +
+			`device.capacity['gpu.nvidia.com'].memory` +
+			`.compareTo(quantity('80Gi')) >= 0 && device.attributes['gpu.nvidia.com'].cudaComputeCapability` +
+			`.isGreaterThan(semver('8.9.0'))`},
+		{"t", `device.attributes['neuron.aws.com'].instanceType == 't'`},
+	} {
+		for age, want := range map[int64]int{-1: 4, 60: 4, 3600: 0} {
+			s := world(2, `,"selectors":[{"cel":{"expression":"`+c.selector+`"}}]`)
+			if age >= 0 {
+				s.Nodes = []model.Node{node("a", c.kind, age)}
+			}
+			if c.kind == "t" && want > 0 {
+				want = 8
+			}
+			x := New(s, catalogs, nil, now)
+			if got := times(x.OfType(c.kind), claimsOf(t, x)); got != want {
+				t.Errorf("type %s, node of %d seconds: devices for %d pods, want %d (%v)", c.kind, age, got, want,
+					x.OfType(c.kind).Err(claimsOf(t, x)))
+			}
+			if got := times(x.OfNode("a"), claimsOf(t, x)); age >= 0 && got != want {
+				t.Errorf("type %s: the node of %d seconds has devices for %d pods, want %d", c.kind, age, got, want)
+			}
+		}
+	}
+}
