@@ -66,6 +66,11 @@ const (
 	// is disrupted voluntarily where that would leave them in one.
 	AnnotationTwoZones = "joiner.sh/keep-two-zones"
 
+	// "first" on an EC2NodeClass: its on-demand instances run in open capacity reservations of the account that fit,
+	// and EC2 takes these first. Else they run in none.
+	AnnotationOpenReservations = "joiner.sh/open-capacity-reservations"
+	OpenReservationsFirst      = "first"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 	// NoSchedule, which Kubernetes puts on a node that is cordoned

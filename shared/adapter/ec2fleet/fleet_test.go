@@ -259,7 +259,7 @@ func TestTranslateSaysWhatMayBeDone(t *testing.T) {
 }
 
 func TestLaunchRefusesBytesOfAnotherVersion(t *testing.T) {
-	for _, text := range []string{"", "{", `{"v":4}`, `{"v":0}`} {
+	for _, text := range []string{"", "{", `{"v":5}`, `{"v":0}`} {
 		if _, err := New(nil).Launch(t.Context(), []byte(text)); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%q: %v, want Invalid", text, err)
 		}

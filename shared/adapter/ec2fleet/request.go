@@ -30,6 +30,8 @@ type request struct {
 	Context      string            `json:"context,omitempty"` // handed to EC2 as it is
 	// EC2 goes by the overrides' prices, which people set, and not by its own
 	Prioritized bool `json:"prioritized,omitempty"`
+	// EC2 takes open capacity reservations first
+	OpenFirst bool `json:"openFirst,omitempty"`
 }
 
 // Markets of reserved capacity. Instances of a plain reservation are bought on demand and target it.
@@ -58,7 +60,8 @@ const (
 	requestVersion     = 1
 	requestReserved    = 2 // has market and context
 	requestPrioritized = 3
-	requestNewest      = requestPrioritized
+	requestOpenFirst   = 4
+	requestNewest      = requestOpenFirst
 )
 
 // PrepareRequest makes sure of the launch templates and returns the bytes to store.
@@ -66,7 +69,7 @@ func (f *Fleet) PrepareRequest(ctx context.Context, launch model.Launch) ([]byte
 	r := request{
 		Version: requestVersion, Intent: launch.Intent, Token: launch.Token, CapacityType: launch.CapacityType,
 		Count: int32(len(launch.Claims)), Tags: tagsOf(launch), Context: launch.Context,
-		Prioritized: launch.Prioritized,
+		Prioritized: launch.Prioritized, OpenFirst: opens(launch),
 	}
 	if err := checkTemplates(launch); err != nil {
 		return nil, err
@@ -96,6 +99,8 @@ func (f *Fleet) PrepareRequest(ctx context.Context, launch model.Launch) ([]byte
 			launch.Pool, total, r.Count)
 	}
 	switch {
+	case r.OpenFirst:
+		r.Version = requestOpenFirst
 	case r.Prioritized:
 		r.Version = requestPrioritized
 	case r.Context != "" || launch.CapacityType == model.Reserved:
@@ -221,6 +226,11 @@ func (r *request) strategy(input *ec2.CreateFleetInput) {
 		}
 		if r.Prioritized {
 			input.OnDemandOptions.AllocationStrategy = types.FleetOnDemandAllocationStrategyPrioritized
+		}
+		if r.OpenFirst {
+			input.OnDemandOptions.CapacityReservationOptions = &types.CapacityReservationOptionsRequest{
+				UsageStrategy: types.FleetCapacityReservationUsageStrategyUseCapacityReservationsFirst,
+			}
 		}
 	}
 }

@@ -101,7 +101,7 @@ func templateData(region string, launch model.Launch, t model.LaunchTemplate) (*
 		MetadataOptions:                  metadataOptions(region, class.Metadata),
 		NetworkInterfaces:                interfaces,
 		Placement:                        placement(class, t),
-		CapacityReservationSpecification: reservation(t),
+		CapacityReservationSpecification: reservation(launch, t),
 		InstanceMarketOptions:            market(t),
 		TagSpecifications: []types.LaunchTemplateTagSpecificationRequest{
 			{ResourceType: types.ResourceTypeNetworkInterface, Tags: sdkTags(templateTags(launch))},
@@ -145,13 +145,23 @@ func placement(class model.Class, t model.LaunchTemplate) *types.LaunchTemplateP
 	return out
 }
 
+// opens reports whether instances of the launch take open capacity reservations, which nobody selected.
+func opens(launch model.Launch) bool {
+	return launch.CapacityType == model.OnDemand &&
+		launch.Class.Annotations[model.AnnotationOpenReservations] == model.OpenReservationsFirst
+}
+
 // reservation says which capacity reservation an instance runs in. One that was not bought as reserved capacity takes
-// none, not even an open one that would match it: a reservation is used by those who select it.
-func reservation(t model.LaunchTemplate) *types.LaunchTemplateCapacityReservationSpecificationRequest {
+// none, not even an open one that would match it, unless its class says so: a reservation is used by those who select
+// it.
+func reservation(launch model.Launch,
+	t model.LaunchTemplate) *types.LaunchTemplateCapacityReservationSpecificationRequest {
 	if t.Reservation == "" {
-		return &types.LaunchTemplateCapacityReservationSpecificationRequest{
-			CapacityReservationPreference: types.CapacityReservationPreferenceNone,
+		preference := types.CapacityReservationPreferenceNone
+		if opens(launch) {
+			preference = types.CapacityReservationPreferenceOpen
 		}
+		return &types.LaunchTemplateCapacityReservationSpecificationRequest{CapacityReservationPreference: preference}
 	}
 	return &types.LaunchTemplateCapacityReservationSpecificationRequest{
 		CapacityReservationPreference: types.CapacityReservationPreferenceCapacityReservationsOnly,

@@ -16,6 +16,8 @@ const ownDomain = "joiner.sh/"
 const (
 	onPools = "NodePools"
 	onPods  = "pods"
+
+	onClasses = "EC2NodeClasses"
 )
 
 // annotation is one that people write for Joiner.
@@ -32,6 +34,7 @@ var annotations = []annotation{
 	{model.AnnotationTwoZones, []string{onPools, onPods}, isBoolean, `"true" or "false"`},
 	{model.AnnotationJoinWithin, []string{onPools}, isJoinWait, `a duration from "1m" to "2h"`},
 	{model.AnnotationRepairAfter, []string{onPools}, isRepairWait, `a duration from "1m" to "24h", or "Never"`},
+	{model.AnnotationOpenReservations, []string{onClasses}, isOpenReservations, `"first" or "none"`},
 }
 
 func isBoolean(value string) bool { return value == "true" || value == "false" }
@@ -39,6 +42,10 @@ func isBoolean(value string) bool { return value == "true" || value == "false" }
 func isJoinWait(value string) bool {
 	_, ok := model.JoinWait(value)
 	return ok
+}
+
+func isOpenReservations(value string) bool {
+	return value == model.OpenReservationsFirst || value == "none"
 }
 
 func isRepairWait(value string) bool {
@@ -66,7 +73,7 @@ func withoutEffect(a *model.Admission) []model.Finding {
 		if old != nil && sameClass(*old, *a.Class) && maps.Equal(old.Annotations, a.Class.Annotations) {
 			return nil
 		}
-		return append(out, strangeAnnotations(own, a.Class.Annotations, "EC2NodeClasses")...)
+		return append(out, strangeAnnotations(own, a.Class.Annotations, onClasses)...)
 	case a.StandaloneClaim != nil:
 		return append(out, nodeAnnotations(own, a.StandaloneClaim.Template.Annotations)...)
 	}

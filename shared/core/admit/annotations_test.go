@@ -52,6 +52,15 @@ func TestM61AnnotationsWithoutEffectAreWarnedOf(t *testing.T) {
 	class.Annotations = map[string]string{model.AnnotationGentleExpiry: "true"}
 	v := Evaluate(model.Admission{Operation: model.OperationCreate, Class: &class}, known())
 	said(t, v.Warnings, "metadata.annotations["+model.AnnotationGentleExpiry+"]", "it is for NodePools")
+	for value, warns := range map[string]bool{"first": false, "none": false, "true": true} {
+		class.Annotations = map[string]string{model.AnnotationOpenReservations: value}
+		v := Evaluate(model.Admission{Operation: model.OperationCreate, Class: &class}, known())
+		if warns {
+			said(t, v.Warnings, "metadata.annotations["+model.AnnotationOpenReservations+"]", `"first" or "none"`)
+		} else {
+			silent(t, v.Warnings, "metadata.annotations")
+		}
+	}
 }
 
 // An edit of annotations alone is warned of as well, and a status that is written is not.

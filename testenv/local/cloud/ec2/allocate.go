@@ -15,6 +15,9 @@ const (
 	prioritized                  = "prioritized"
 )
 
+// useReservationsFirst is the one usage strategy of capacity reservations.
+const useReservationsFirst = "use-capacity-reservations-first"
+
 var (
 	spotStrategies     = []string{lowestPrice, priceCapacityOptimized, capacityOptimized, capacityOptimizedPrioritized, diversified}
 	onDemandStrategies = []string{lowestPrice, prioritized}
@@ -62,6 +65,30 @@ func (m *Model) allocate(b *book, out *createFleetOutput, pools []*fleetPool, st
 		}
 	}
 	return grants
+}
+
+// allocateReserved gives what unused open reservations hold, of pools in the order of the strategy, where the request
+// wants them used first. It returns how many instances are left to be allocated otherwise.
+func allocateReserved(m *Model, b *book, in *createFleetInput, pools []*fleetPool, want int) ([]fleetGrant, int) {
+	var usable []*fleetPool
+	for _, p := range pools {
+		if in.reservationsFirst() && p.refusal == nil {
+			usable = append(usable, p)
+		}
+	}
+	m.rank(usable, in.onDemandStrategy(), want)
+	var grants []fleetGrant
+	for _, p := range usable {
+		share := min(want, m.room(b, &p.spec))
+		if share == 0 {
+			continue
+		}
+		if n, _ := m.grant(b, &p.spec, share); n > 0 {
+			grants = append(grants, fleetGrant{p, n})
+			want -= n
+		}
+	}
+	return grants, want
 }
 
 // rank sorts pools by the order in which a strategy tries them; the order of

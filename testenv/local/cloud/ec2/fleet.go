@@ -28,7 +28,13 @@ type spotOptions struct {
 }
 
 type onDemandOptions struct {
-	AllocationStrategy string `xml:"allocationStrategy,omitempty"`
+	AllocationStrategy         string              `xml:"allocationStrategy,omitempty"`
+	CapacityReservationOptions *reservationOptions `xml:"capacityReservationOptions,omitempty"`
+}
+
+// reservationOptions say whether open reservations are used before pools are chosen.
+type reservationOptions struct {
+	UsageStrategy string `xml:"usageStrategy,omitempty"`
 }
 
 type reservedOptions struct {
@@ -129,7 +135,8 @@ func (m *Model) createFleet(ctx context.Context, in *createFleetInput) (*createF
 		return nil, m.refused("CreateFleet", in.ClientToken, in, err)
 	}
 	b := newBook()
-	grants := m.allocate(b, f.output, onDemandPools, in.onDemandStrategy(), onDemand)
+	grants, left := allocateReserved(m, b, in, onDemandPools, onDemand)
+	grants = append(grants, m.allocate(b, f.output, onDemandPools, in.onDemandStrategy(), left)...)
 	grants = append(grants, m.allocate(b, f.output, spotPools, in.spotStrategy(), spot)...)
 	for _, g := range grants {
 		ids := m.launch(&g.pool.spec, g.count)
@@ -190,6 +197,13 @@ func (in *createFleetInput) onDemandStrategy() string {
 		return lowestPrice
 	}
 	return in.OnDemandOptions.AllocationStrategy
+}
+
+// reservationsFirst reports whether unused open reservations are used before pools are chosen.
+func (in *createFleetInput) reservationsFirst() bool {
+	o := in.OnDemandOptions
+	return o != nil && o.CapacityReservationOptions != nil &&
+		o.CapacityReservationOptions.UsageStrategy == useReservationsFirst
 }
 
 // fleetPool is one override, and what it resolved to.

@@ -123,6 +123,11 @@ func checkStrategies(in *createFleetInput) error {
 	if s := in.onDemandStrategy(); !slices.Contains(onDemandStrategies, s) {
 		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for OnDemandOptions.AllocationStrategy", s)
 	}
+	if o := in.OnDemandOptions; o != nil && o.CapacityReservationOptions != nil && !in.reservationsFirst() {
+		return wire.Errorf("InvalidParameterValue",
+			"Invalid value '%s' for OnDemandOptions.CapacityReservationOptions.UsageStrategy",
+			o.CapacityReservationOptions.UsageStrategy)
+	}
 	o := in.SpotOptions
 	if o == nil {
 		return nil

@@ -339,3 +339,43 @@ func TestReservationsAreMadeFoundAndCanceledOverTheWire(t *testing.T) {
 		}
 	}
 }
+
+func using(usage types.FleetCapacityReservationUsageStrategy) *types.OnDemandOptionsRequest {
+	return &types.OnDemandOptionsRequest{
+		CapacityReservationOptions: &types.CapacityReservationOptionsRequest{UsageStrategy: usage},
+	}
+}
+
+// M95: a fleet that is to use open reservations first takes them before a cheaper pool, and the rest as its strategy
+// says. Others, and launches that opted out, take what is cheapest.
+func TestM95FleetUsesOpenReservationsFirst(t *testing.T) {
+	first := types.FleetCapacityReservationUsageStrategyUseCapacityReservationsFirst
+	for name, tt := range map[string]struct {
+		usage      types.FleetCapacityReservationUsageStrategy
+		preference types.CapacityReservationPreference
+		inside     int
+	}{
+		"first":                {first, types.CapacityReservationPreferenceOpen, 2},
+		"by price":             {"", types.CapacityReservationPreferenceOpen, 0},
+		"first, but opted out": {first, types.CapacityReservationPreferenceNone, 0},
+	} {
+		b := newBench(t)
+		id := b.reserve(2, func(r *ec2.Reservation) { r.Type = "m5.xlarge" })
+		b.template(t, "nodes", into("", tt.preference, ""))
+		in := fleetOf(3, od, b.over("m5.large", "a"), b.over("m5.xlarge", "a"))
+		if tt.usage != "" {
+			in.OnDemandOptions = using(tt.usage)
+		}
+		out := b.fleet(t, in)
+		if len(launchedIDs(out)) != 3 || len(out.Errors) != 0 || b.inReservation()[id] != tt.inside {
+			t.Errorf("%s: launched %v, in %v, errors %+v", name, got(out), b.inReservation(), out.Errors)
+		}
+	}
+	b := newBench(t)
+	b.template(t, "nodes")
+	in := fleetOf(1, od, b.over("m5.large", "a"))
+	in.OnDemandOptions = using("last")
+	if _, err := b.sdk.CreateFleet(t.Context(), in); err == nil || !strings.Contains(err.Error(), "UsageStrategy") {
+		t.Errorf("another strategy: %v", err)
+	}
+}
