@@ -71,6 +71,9 @@ const (
 	AnnotationOpenReservations = "joiner.sh/open-capacity-reservations"
 	OpenReservationsFirst      = "first"
 
+	// "true" on an EC2NodeClass of amiFamily Custom: ${JOINER_…} in its user data is replaced by what Joiner knows.
+	AnnotationUserDataVariables = "joiner.sh/user-data-variables"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 	// NoSchedule, which Kubernetes puts on a node that is cordoned

@@ -34,6 +34,7 @@ var annotations = []annotation{
 	{model.AnnotationTwoZones, []string{onPools, onPods}, isBoolean, `"true" or "false"`},
 	{model.AnnotationJoinWithin, []string{onPools}, isJoinWait, `a duration from "1m" to "2h"`},
 	{model.AnnotationRepairAfter, []string{onPools}, isRepairWait, `a duration from "1m" to "24h", or "Never"`},
+	{model.AnnotationUserDataVariables, []string{onClasses}, isBoolean, `"true" or "false"`},
 	{model.AnnotationOpenReservations, []string{onClasses}, isOpenReservations, `"first" or "none"`},
 }
 

@@ -45,6 +45,13 @@ func classWarnings(class, old *model.Class, known *Facts) []model.Finding {
 	if class.Family == "Custom" && class.UserData == "" {
 		out = append(out, model.Finding{Field: "spec.userData", Message: "amiFamily Custom generates no user data: nodes join only if the image does so by itself", Remedy: "Write it, or use another amiFamily."})
 	}
+	if class.Family != "Custom" && class.Annotations[model.AnnotationUserDataVariables] == "true" {
+		out = append(out, model.Finding{
+			Field: "metadata.annotations[" + model.AnnotationUserDataVariables + "]", Value: "true",
+			Message: "user data of amiFamily " + class.Family + " has no variables: Joiner writes what they would say",
+			Remedy:  "Remove it, or use amiFamily Custom.",
+		})
+	}
 	out = append(out, customKubelet(class)...)
 	out = append(out, volumeWarnings(class.BlockDevices)...)
 	if class.Metadata.HTTPTokens == "optional" {

@@ -149,17 +149,9 @@ func (k kubelet) dns() string {
 // flags returns the kubelet's command line, sorted sets inside, flags in a fixed order. Invalid where a value could end
 // the argument the line stands in.
 func (k kubelet) flags(in Input) (string, error) {
-	var texts []string
-	for _, t := range taints(in) {
-		text := t.Key + ":" + t.Effect
-		if t.Value != "" {
-			text = t.Key + "=" + t.Value + ":" + t.Effect
-		}
-		texts = append(texts, text)
-	}
 	flags := []struct{ name, value string }{
 		{"node-labels", pairs(nodeLabels(in), "=")},
-		{"register-with-taints", strings.Join(texts, ",")},
+		{"register-with-taints", taintFlag(in)},
 		{"max-pods", number(&k.MaxPods)},
 		{"pods-per-core", number(k.PodsPerCore)},
 		{"system-reserved", pairs(k.SystemReserved, "=")},
@@ -183,6 +175,19 @@ func (k kubelet) flags(in Input) (string, error) {
 		line = append(line, "--"+f.name+"="+f.value)
 	}
 	return strings.Join(line, " "), nil
+}
+
+// taintFlag writes the taints a node registers with, as --register-with-taints takes them.
+func taintFlag(in Input) string {
+	var texts []string
+	for _, t := range taints(in) {
+		text := t.Key + ":" + t.Effect
+		if t.Value != "" {
+			text = t.Key + "=" + t.Value + ":" + t.Effect
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ",")
 }
 
 // number writes a number that 0 leaves unset.

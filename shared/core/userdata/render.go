@@ -37,7 +37,7 @@ func renderFamily(in Input) ([]byte, error) {
 	case "Windows2019", "Windows2022", "Windows2025":
 		return renderWindows(in)
 	case "Custom":
-		return []byte(in.Class.UserData), nil
+		return renderCustom(in)
 	}
 	return nil, fault.New(fault.Invalid, "UnsupportedFamily",
 		"spec.amiFamily %q of EC2NodeClass %s is not known; use AL2, AL2023, Bottlerocket, Windows2019, Windows2022, Windows2025, or Custom with user data of your own",
