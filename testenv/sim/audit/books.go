@@ -148,6 +148,7 @@ type node struct {
 	taintedAt time.Time            // when the taint of what is disrupted was put on it; zero = it does not have it
 	hadTaint  time.Time            // when it was last seen to have it
 	freedAt   time.Time            // since when it is being deleted and finalizers of others alone keep it, if any do
+	mendedAt  time.Time            // when a taint of which its claim says nothing was taken off it; zero = at no time
 	movedAt   time.Time            // when a pod on it last went or was asked to, or anything else came about with it
 }
 
@@ -508,35 +509,9 @@ func (b *accounts) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 		n.taintedAt, n.hadTaint = e.At, e.At
 	}
 	if before != nil && before.UID == n.UID {
-		if !n.taintedAt.IsZero() && !before.taintedAt.IsZero() {
-			n.taintedAt = before.taintedAt
-		}
-		if n.hadTaint.IsZero() {
-			n.hadTaint = before.hadTaint
-		}
-		if before.Ready == n.Ready {
-			n.at, n.readyAs = before.at, before.readyAs
-		}
-		if before.DeletedUnix != 0 {
-			n.deletedAs = before.deletedAs
-		}
-		if !before.freedAt.IsZero() {
-			n.freedAt = before.freedAt
-		}
-		n.seen = before.seen
-		for _, c := range n.Conditions {
-			since, known := before.bad[c.Type]
-			if !known {
-				since = e.At
-			}
-			n.bad[c.Type] = since
-		}
-		n.mended = map[string]spell{}
-		maps.Copy(n.mended, before.mended)
-		for name, since := range before.bad {
-			if _, still := n.bad[name]; !still {
-				n.mended[name] = spell{since, e.At}
-			}
+		n.follow(before, e.At)
+		if c := b.claimOn(before); c != nil && b.spoilt(c, before) && !b.spoilt(c, n) {
+			n.mendedAt = e.At
 		}
 	} else {
 		for _, c := range n.Conditions {
@@ -544,6 +519,41 @@ func (b *accounts) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 		}
 	}
 	b.nodes[fact.Name] = n
+}
+
+// follow takes over what is known of a node since before it was written.
+func (n *node) follow(before *node, at time.Time) {
+	if !n.taintedAt.IsZero() && !before.taintedAt.IsZero() {
+		n.taintedAt = before.taintedAt
+	}
+	if n.hadTaint.IsZero() {
+		n.hadTaint = before.hadTaint
+	}
+	if before.Ready == n.Ready {
+		n.at, n.readyAs = before.at, before.readyAs
+	}
+	if before.DeletedUnix != 0 {
+		n.deletedAs = before.deletedAs
+	}
+	if !before.freedAt.IsZero() {
+		n.freedAt = before.freedAt
+	}
+	n.mendedAt = before.mendedAt
+	n.seen = before.seen
+	for _, c := range n.Conditions {
+		since, known := before.bad[c.Type]
+		if !known {
+			since = at
+		}
+		n.bad[c.Type] = since
+	}
+	n.mended = map[string]spell{}
+	maps.Copy(n.mended, before.mended)
+	for name, since := range before.bad {
+		if _, still := n.bad[name]; !still {
+			n.mended[name] = spell{since, at}
+		}
+	}
 }
 
 // lost notes that a Node of an instance is gone.

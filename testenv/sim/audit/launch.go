@@ -370,8 +370,9 @@ func (a *Auditor) notTwice(shape int) {
 		if n := a.accounts.nodes[c.NodeName]; c.NodeUID != "" && (n == nil || n.UID != c.NodeUID || n.DeletedUnix != 0) {
 			continue // somebody has deleted its node: nothing runs there any more
 		}
-		if n := a.accounts.nodes[c.NodeName]; n != nil && a.accounts.spoilt(c, n) {
-			continue // what it was made for cannot run there
+		if n := a.accounts.nodes[c.NodeName]; n != nil &&
+			(a.accounts.spoilt(c, n) || a.entry.At.Sub(n.mendedAt) <= a.rules.Patience) {
+			continue // what it was made for cannot run there, or could not a moment ago
 		}
 		if !a.accounts.elsewhere.Before(c.createdAt) || !a.accounts.roomAt.Before(c.createdAt) { // what was asked for since may be planned there
 			return
