@@ -120,7 +120,7 @@ func podsOn(plan model.Plan) map[string]int {
 	return out
 }
 
-// A type of which no node ever published devices has those that its driver is assumed to publish.
+// M19: a type of which no node ever published devices has those that its driver is assumed to publish.
 func TestF095ClaimsChooseInstanceTypesByWhatTheyHave(t *testing.T) {
 	w := newWorld(64).pool("general", nil).gpuClass().claimTemplate("one", exactly(1, "")).
 		claimTemplate("three", exactly(3, ""))

@@ -203,7 +203,7 @@ func TestF087EveryPoolSaysWhatIsInTheWay(t *testing.T) {
 	}
 }
 
-// F094, M19: a pod with resource claims (DRA) is never placed, and the reason names the field.
+// F094: a pod of whose claims a snapshot says only that they exist has no place, and the reason names the field.
 func TestF094PodsWithResourceClaimsAreToldSo(t *testing.T) {
 	w := newWorld(64).pool("general", nil).node("n", nil).pods("gpu", 1, func(s *model.PodShape) { s.DynamicResource = true }).pods("web", 1, nil)
 	plan := w.sound(t)
