@@ -73,6 +73,8 @@ const (
 
 	// "true" on an EC2NodeClass of amiFamily Custom: ${JOINER_…} in its user data is replaced by what Joiner knows.
 	AnnotationUserDataVariables = "joiner.sh/user-data-variables"
+	// AnnotationTimeZone of a NodePool is the time zone its budgets' schedules are in, an IANA name.
+	AnnotationTimeZone = "joiner.sh/budget-time-zone"
 
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained

@@ -55,5 +55,6 @@ type Budget struct {
 	Reasons         []string `json:"reasons,omitempty"` // empty = every reason
 	Nodes           string   `json:"nodes"`             // "10%" or "3"
 	Schedule        string   `json:"schedule,omitempty"`
+	TimeZone        string   `json:"timeZone,omitempty"` // of the schedule, an IANA name; empty = UTC
 	DurationSeconds int64    `json:"durationSeconds,omitempty"`
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/disruption/budget"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -31,11 +32,19 @@ type annotation struct {
 // annotations are all there are. The watcher and the functions read them where they are needed.
 var annotations = []annotation{
 	{model.AnnotationGentleExpiry, []string{onPools}, isBoolean, `"true" or "false"`},
+	{model.AnnotationTimeZone, []string{onPools}, isTimeZone, "an IANA name such as Europe/Berlin"},
 	{model.AnnotationTwoZones, []string{onPools, onPods}, isBoolean, `"true" or "false"`},
 	{model.AnnotationJoinWithin, []string{onPools}, isJoinWait, `a duration from "1m" to "2h"`},
 	{model.AnnotationRepairAfter, []string{onPools}, isRepairWait, `a duration from "1m" to "24h", or "Never"`},
 	{model.AnnotationUserDataVariables, []string{onClasses}, isBoolean, `"true" or "false"`},
 	{model.AnnotationOpenReservations, []string{onClasses}, isOpenReservations, `"first" or "none"`},
+}
+
+const zoneRemedy = "Write an IANA name such as Europe/Berlin."
+
+func isTimeZone(value string) bool {
+	_, err := budget.Zone(value)
+	return err == nil && value != ""
 }
 
 func isBoolean(value string) bool { return value == "true" || value == "false" }

@@ -18,17 +18,28 @@ func poolProblems(pool *model.Pool) []model.Finding {
 	problems := findings(pool.Invalid)
 	t := templateOf(pool)
 	problems = append(problems, t.contradictions()...)
+	return append(problems, budgetProblems(pool)...)
+}
+
+// budgetProblems returns what nobody can read of a pool's budgets.
+func budgetProblems(pool *model.Pool) []model.Finding {
+	const message = "the budget can never take effect, and with it no node of the pool is disrupted"
+	var problems []model.Finding
 	for i, b := range pool.Disruption.Budgets {
 		field, err := budget.Problem(b)
 		if err == nil {
 			continue
 		}
 		value, remedy := b.Nodes, "Write a number such as 3, or a percentage such as 10%."
-		if field == "schedule" {
-			value, remedy = b.Schedule, "Write the five fields of cron, in UTC, or @daily and the like, and a duration."
+		name := fmt.Sprintf("spec.disruption.budgets[%d].%s", i, field)
+		switch field {
+		case "schedule":
+			value, remedy = b.Schedule, "Write the five fields of cron, or @daily and the like, and a duration."
+		case "timeZone": // one for all budgets
+			return append(problems, model.Finding{Field: "metadata.annotations[" + model.AnnotationTimeZone + "]",
+				Value: b.TimeZone, Message: "there is no such time zone: " + message, Remedy: zoneRemedy})
 		}
-		problems = append(problems, model.Finding{Field: fmt.Sprintf("spec.disruption.budgets[%d].%s", i, field), Value: value,
-			Message: "the budget can never take effect, and with it no node of the pool is disrupted", Remedy: remedy})
+		problems = append(problems, model.Finding{Field: name, Value: value, Message: message, Remedy: remedy})
 	}
 	return problems
 }

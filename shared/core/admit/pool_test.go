@@ -52,6 +52,10 @@ func TestRefusals(t *testing.T) {
 		"a schedule that is none": {func(p *model.Pool) {
 			p.Disruption.Budgets = []model.Budget{{Nodes: "1"}, {Nodes: "0", Schedule: "99 * * * *", DurationSeconds: 60}}
 		}, `spec.disruption.budgets[1].schedule: "99 * * * *"`, []string{"Remedy: "}},
+		"M92, a time zone that is none": {func(p *model.Pool) {
+			p.Disruption.Budgets = []model.Budget{
+				{Nodes: "0", Schedule: "@daily", DurationSeconds: 60, TimeZone: "Mars/Olympus"}}
+		}, `metadata.annotations[joiner.sh/budget-time-zone]: "Mars/Olympus"`, []string{"Europe/Berlin"}},
 		"a share of more than all": {func(p *model.Pool) { p.Disruption.Budgets = []model.Budget{{Nodes: "101%"}} }, `spec.disruption.budgets[0].nodes: "101%"`, []string{"Remedy: "}},
 	} {
 		t.Run(name, func(t *testing.T) {

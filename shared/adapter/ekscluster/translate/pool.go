@@ -32,7 +32,7 @@ func Pool(pool *apiv1.NodePool) model.Pool {
 		Replicas:    spec.Replicas,
 		Hash:        full.Hash(),
 		Template:    template(&spec.Template),
-		Disruption:  disruption(&spec.Disruption),
+		Disruption:  disruption(&spec.Disruption, pool.Annotations[model.AnnotationTimeZone]),
 		Annotations: joinerAnnotations(pool.Annotations),
 	}
 	if spec.Weight != nil {
@@ -102,7 +102,7 @@ func template(t *apiv1.NodeClaimTemplate) model.Template {
 	}
 }
 
-func disruption(d *apiv1.Disruption) model.Disruption {
+func disruption(d *apiv1.Disruption, timeZone string) model.Disruption {
 	out := model.Disruption{
 		Policy:                  string(d.ConsolidationPolicy),
 		ConsolidateAfterSeconds: nillableSeconds(d.ConsolidateAfter),
@@ -114,7 +114,7 @@ func disruption(d *apiv1.Disruption) model.Disruption {
 			budget.Reasons = append(budget.Reasons, string(reason))
 		}
 		if b.Schedule != nil {
-			budget.Schedule = *b.Schedule
+			budget.Schedule, budget.TimeZone = *b.Schedule, timeZone
 		}
 		if b.Duration != nil {
 			budget.DurationSeconds = int64(b.Duration.Duration / time.Second)

@@ -12,6 +12,20 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
+// M92: the time zone of a NodePool is that of all its budgets that have a schedule.
+func TestM92BudgetsHaveTheTimeZoneOfTheirPool(t *testing.T) {
+	got := Pool(parse[apiv1.NodePool](t, `
+metadata: {name: general, annotations: {joiner.sh/budget-time-zone: Europe/Berlin}}
+spec: {disruption: {budgets: [{nodes: "0", schedule: "@daily", duration: 8h}, {nodes: 20%}]}}
+`)).Disruption.Budgets
+	want := []model.Budget{
+		{Nodes: "0", Schedule: "@daily", DurationSeconds: 8 * 3600, TimeZone: "Europe/Berlin"}, {Nodes: "20%"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestPool(t *testing.T) {
 	object := parse[apiv1.NodePool](t, `
 metadata: {name: general, uid: u, generation: 3}

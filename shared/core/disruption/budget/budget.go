@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/robfig/cron/v3"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -30,6 +27,9 @@ func Limit(budgets []model.Budget, reason string, nodes int, now int64) (limit i
 		}
 		active, change, err := window(b, now)
 		if err != nil {
+			if _, unknown := Zone(b.TimeZone); unknown != nil {
+				err = fault.Wrap(fault.Invalid, "", unknown, "annotation %s", model.AnnotationTimeZone)
+			}
 			return 0, 0, fault.Wrap(fault.Invalid, "", err, "spec.disruption.budgets[%d].schedule", i)
 		}
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
@@ -52,6 +52,9 @@ func Problem(b model.Budget) (field string, err error) {
 		return "nodes", err
 	}
 	if _, _, err := window(&b, 0); err != nil {
+		if _, unknown := Zone(b.TimeZone); unknown != nil {
+			return "timeZone", unknown
+		}
 		return "schedule", err
 	}
 	return "", nil
@@ -73,49 +76,8 @@ func amountOf(text string, nodes int) (int, error) {
 	return min(n, Unlimited), nil
 }
 
-// schedules reads the five fields of cron, or one of its macros, all of which are in UTC.
-var schedules = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
-
-// window reports whether the budget is active: where it has a schedule, whether the first hit after its duration before
-// now is now at the latest. changeUnix is the next time that may change, 0 = never.
+// window reports whether the budget is active: always where it has no schedule. changeUnix is the next time that may
+// change, 0 = never.
 func window(b *model.Budget, nowUnix int64) (active bool, changeUnix int64, err error) {
-	if b.Schedule == "" && b.DurationSeconds == 0 {
-		return true, 0, nil
-	}
-	if b.Schedule == "" {
-		return false, 0, fault.New(fault.Invalid, "", "there is a duration and no schedule; set both or neither")
-	}
-	if b.DurationSeconds <= 0 {
-		const message = "there is a schedule, %.100q, and no duration; set both or neither"
-		return false, 0, fault.New(fault.Invalid, "", message, b.Schedule)
-	}
-	schedule, err := parse(b.Schedule)
-	if err != nil {
-		return false, 0, err
-	}
-	now := time.Unix(nowUnix, 0).UTC()
-	begun := schedule.Next(time.Unix(nowUnix-min(b.DurationSeconds, 10*366*24*3600), 0).UTC())
-	if begun.IsZero() { // such as the 31st of February
-		return false, 0, nil
-	}
-	if begun.After(now) {
-		return false, begun.Unix(), nil
-	}
-	return true, begun.Unix() + b.DurationSeconds, nil
+	return Window{b.Schedule, b.DurationSeconds, b.TimeZone}.At(nowUnix)
 }
-
-// parse reads a schedule as the NodePool's own rules let it be written.
-func parse(text string) (cron.Schedule, error) {
-	words := strings.Fields(text)
-	const remedy = "write five fields of cron, in UTC, or @daily and the like"
-	if len(words) != 5 && !(len(words) == 1 && slices.Contains(macros, text)) {
-		return nil, fault.New(fault.Invalid, "", "%.100q is no schedule; %s", text, remedy)
-	}
-	schedule, err := schedules.Parse(strings.Join(words, " "))
-	if err != nil {
-		return nil, fault.Wrap(fault.Invalid, "", err, "%.100q is no schedule; %s", text, remedy)
-	}
-	return schedule, nil
-}
-
-var macros = []string{"@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}

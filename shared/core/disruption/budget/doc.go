@@ -3,5 +3,7 @@
 //
 //	limit, again, err := budget.Limit(pool.Disruption.Budgets, model.ReasonDrifted, nodes, nowUnix)
 //
-// Reference: spec.disruption.budgets of Karpenter's NodePool. Schedules are cron's, in UTC.
+// [Window] is a time that comes again, of budgets and of pods.
+//
+// Reference: spec.disruption.budgets of Karpenter's NodePool. Schedules are cron's, in UTC or a time zone of their own.
 package budget
