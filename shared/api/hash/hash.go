@@ -10,18 +10,12 @@ import (
 	"strconv"
 )
 
-// Of returns the hash of v, a decimal number below 2^64 as text. v is made of structs, pointers, slices, maps with string
-// keys, strings, numbers and booleans; a type that implements [Texter] counts as its text. Of panics on anything else,
-// which is a mistake in the program and not in its input.
+// Of returns the hash of v, a decimal number below 2^64 as text. v is made of structs, pointers, slices, maps with
+// string keys, strings, numbers and booleans. Of panics on anything else, which is a mistake in the program and not in
+// its input.
 func Of(v any) string {
 	sum := sha256.Sum256(canonical(reflect.ValueOf(v)))
 	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:8]), 10)
-}
-
-// Texter is a type whose meaning is in a text rather than in its fields.
-type Texter interface {
-	// HashText returns equal text for equal meaning; empty text counts as zero.
-	HashText() string
 }
 
 // canonical returns bytes that are equal exactly where two values mean the same, and nil for zero. Each value is
@@ -29,9 +23,6 @@ type Texter interface {
 func canonical(v reflect.Value) []byte {
 	if !v.IsValid() {
 		return nil
-	}
-	if texter, ok := v.Interface().(Texter); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
-		return scalar('t', texter.HashText())
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
