@@ -59,10 +59,11 @@ type Occupant struct {
 	Priority      int32
 	PriorityClass string
 	Tolerations   []Toleration
-	DoNotDisrupt  string // value of the annotation karpenter.sh/do-not-disrupt
-	GraceSeconds  int64  // the pod's own, ≥ 0
-	StartedUnix   int64  // 0 = it has not
-	DeletedUnix   int64  // when its grace ends; 0 = it is not being deleted
+	DoNotDisrupt  string     // value of the annotation karpenter.sh/do-not-disrupt
+	Window        *PodWindow // when its node may be disrupted voluntarily; nil = at any time
+	GraceSeconds  int64      // the pod's own, ≥ 0
+	StartedUnix   int64      // 0 = it has not
+	DeletedUnix   int64      // when its grace ends; 0 = it is not being deleted
 	// names of the PersistentVolumes its claims are bound to, of those that are attached to the node; sorted
 	Volumes []string
 }

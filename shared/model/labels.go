@@ -76,6 +76,12 @@ const (
 	// AnnotationTimeZone of a NodePool is the time zone its budgets' schedules are in, an IANA name.
 	AnnotationTimeZone = "joiner.sh/budget-time-zone"
 
+	// On pods (a workload's template): when their node may be disrupted voluntarily. The schedule is cron's, the
+	// duration such as 2h, the time zone an IANA name.
+	AnnotationWindowSchedule = "joiner.sh/disruption-schedule"
+	AnnotationWindowDuration = "joiner.sh/disruption-duration"
+	AnnotationWindowTimeZone = "joiner.sh/disruption-time-zone"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 	// NoSchedule, which Kubernetes puts on a node that is cordoned

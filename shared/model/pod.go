@@ -93,9 +93,11 @@ type PodShape struct {
 	OwnerName    string `json:"ownerName,omitempty"`
 	DoNotDisrupt string `json:"doNotDisrupt,omitempty"` // value of the annotation karpenter.sh/do-not-disrupt
 	TwoZones     bool   `json:"twoZones,omitempty"`     // the annotation joiner.sh/keep-two-zones is "true"
-	DeletionCost int32  `json:"deletionCost,omitempty"`
-	GraceSeconds int64  `json:"graceSeconds,omitempty"`
-	NoPreemption bool   `json:"noPreemption,omitempty"`
+	// when its node may be disrupted voluntarily; nil = at any time
+	Window       *PodWindow `json:"window,omitempty"`
+	DeletionCost int32      `json:"deletionCost,omitempty"`
+	GraceSeconds int64      `json:"graceSeconds,omitempty"`
+	NoPreemption bool       `json:"noPreemption,omitempty"`
 	// has resource claims (dynamic resource allocation), whether or not DeviceClaims lists them
 	DynamicResource bool       `json:"dynamicResource,omitempty"`
 	DeviceClaims    []PodClaim `json:"deviceClaims,omitempty"` // in the order of spec.resourceClaims
@@ -103,6 +105,14 @@ type PodShape struct {
 	// Unsupported lists what the pod asks for that this model cannot express, each a sentence naming field and value.
 	// Such a pod is reported with it and never placed.
 	Unsupported []string `json:"unsupported,omitempty"`
+}
+
+// PodWindow is what a pod's annotations joiner.sh/disruption-… say of when its node may be disrupted voluntarily, as
+// they are written.
+type PodWindow struct {
+	Schedule string `json:"schedule,omitempty"` // cron
+	Duration string `json:"duration,omitempty"` // such as 2h
+	TimeZone string `json:"timeZone,omitempty"` // an IANA name; empty = UTC
 }
 
 // NodeTerm is an AND of requirements on node labels. A term without any matches nothing, as in Kubernetes.

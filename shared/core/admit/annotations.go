@@ -33,6 +33,9 @@ type annotation struct {
 var annotations = []annotation{
 	{model.AnnotationGentleExpiry, []string{onPools}, isBoolean, `"true" or "false"`},
 	{model.AnnotationTimeZone, []string{onPools}, isTimeZone, "an IANA name such as Europe/Berlin"},
+	{model.AnnotationWindowSchedule, []string{onPods}, isSchedule, "five fields of cron, or @daily and the like"},
+	{model.AnnotationWindowDuration, []string{onPods}, isDuration, "a duration of a second or more, such as 2h"},
+	{model.AnnotationWindowTimeZone, []string{onPods}, isTimeZone, "an IANA name such as Europe/Berlin"},
 	{model.AnnotationTwoZones, []string{onPools, onPods}, isBoolean, `"true" or "false"`},
 	{model.AnnotationJoinWithin, []string{onPools}, isJoinWait, `a duration from "1m" to "2h"`},
 	{model.AnnotationRepairAfter, []string{onPools}, isRepairWait, `a duration from "1m" to "24h", or "Never"`},
@@ -45,6 +48,16 @@ const zoneRemedy = "Write an IANA name such as Europe/Berlin."
 func isTimeZone(value string) bool {
 	_, err := budget.Zone(value)
 	return err == nil && value != ""
+}
+
+func isSchedule(value string) bool {
+	_, err := budget.OfPod(&model.PodWindow{Schedule: value, Duration: "1h"})
+	return err == nil
+}
+
+func isDuration(value string) bool {
+	_, err := budget.OfPod(&model.PodWindow{Schedule: "@daily", Duration: value})
+	return err == nil
 }
 
 func isBoolean(value string) bool { return value == "true" || value == "false" }

@@ -98,6 +98,22 @@ func TestM62DoNotDisruptOfATemplateIsTrueOrNothing(t *testing.T) {
 	said(t, v.Warnings, "metadata.annotations[karpenter.sh/do-not-disrupt]", `"1h"`)
 }
 
+// M86: the annotations of a pod's window are for pods, and each is warned of that nobody can read.
+func TestM86WindowsThatSayNothingAreWarnedOf(t *testing.T) {
+	const schedule, duration = model.AnnotationWindowSchedule, model.AnnotationWindowDuration
+	good := map[string]string{schedule: "0 2 * * sat", duration: "2h", model.AnnotationWindowTimeZone: "Asia/Tokyo"}
+	if got := PodAnnotations(good); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	for key, value := range map[string]string{
+		schedule: "@every 1h", duration: "a night", model.AnnotationWindowTimeZone: "Mars",
+	} {
+		said(t, PodAnnotations(map[string]string{key: value}), "metadata.annotations["+key+"]", value, "Write ")
+	}
+	v := create(plain(annotated(schedule, "@daily")), known())
+	said(t, v.Warnings, "metadata.annotations["+schedule+"]", "it is for pods")
+}
+
 // Every annotation that the model has a name for is among those that people may write.
 func TestM61EveryAnnotationIsKnown(t *testing.T) {
 	files, err := filepath.Glob("../../model/*.go")

@@ -23,6 +23,7 @@ const (
 	PodsExpected     = "PodsExpected"     // pods that wait, or are moved by a command, have their place there
 	NodeDoNotDisrupt = "NodeDoNotDisrupt" // the node's annotation says so
 	PodDoNotDisrupt  = "PodDoNotDisrupt"  // a pod's annotation says so
+	PodWindow        = "PodWindow"        // a pod's annotations let its node be disrupted at other times
 	DisruptionBudget = "DisruptionBudget" // a PodDisruptionBudget allows no eviction now
 	TooManyBudgets   = "TooManyBudgets"   // several PodDisruptionBudgets are about one pod, which the API never evicts
 	InvalidBudget    = "InvalidBudget"    // a budget of its NodePool cannot be read, so that the pool is left alone

@@ -76,6 +76,7 @@ func (e *evaluator) evaluate(node *poolNode) {
 	e.blockByShift(node)
 	e.blockByPool(node)
 	e.blockByPods(node)
+	e.blockByWindows(node)
 	e.blockByTime(node)
 	e.blockByHistory(node)
 	e.expectPlanned(node)

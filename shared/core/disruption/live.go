@@ -46,6 +46,9 @@ func Live(s Sighting) []model.KeptReason {
 		if !eventually {
 			l.arrived(pod)
 		}
+		if why, _ := closed(pod.Window, s.Node.ReadUnix); why != "" {
+			l.say(PodWindow, windowMessage, "pod "+pod.Key(), why)
+		}
 		if !eventually || s.Claim.GraceSeconds == nil {
 			l.shielded(pod)
 			l.budgeted(pod)

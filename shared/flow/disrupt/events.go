@@ -31,7 +31,8 @@ const reportSeconds = 120
 
 // blocking are the codes that say that somebody asks for a node to be left alone.
 var blocking = map[string]bool{
-	disruption.NodeDoNotDisrupt: true, disruption.PodDoNotDisrupt: true, disruption.DisruptionBudget: true, disruption.TooManyBudgets: true,
+	disruption.NodeDoNotDisrupt: true, disruption.PodDoNotDisrupt: true, disruption.PodWindow: true,
+	disruption.DisruptionBudget: true, disruption.TooManyBudgets: true,
 	disruption.Stopped: true, disruption.Breaker: true, disruption.PodsExpected: true, disruption.PoolMissing: true, disruption.ClassNotReady: true,
 	disruption.NotInitialized: true, disruption.NoClaim: true, disruption.ZoneShifted: true,
 }

@@ -88,6 +88,7 @@ func shape(pod *corev1.Pod) model.PodShape {
 		Gated:           len(spec.SchedulingGates) > 0,
 		DoNotDisrupt:    pod.Annotations[wellknown.AnnotationDoNotDisrupt],
 		TwoZones:        pod.Annotations[model.AnnotationTwoZones] == "true",
+		Window:          window(pod.Annotations),
 		DeletionCost:    deletionCost(pod),
 		GraceSeconds:    defaultGraceSeconds,
 		NoPreemption:    spec.PreemptionPolicy != nil && *spec.PreemptionPolicy == corev1.PreemptNever,
@@ -108,6 +109,19 @@ func shape(pod *corev1.Pod) model.PodShape {
 	out.Unsupported = append(problems, affinities(&out, spec)...)
 	out.Unsupported = append(out.Unsupported, beyondModel(spec)...)
 	return out
+}
+
+// window returns when a pod's annotations let its node be disrupted voluntarily; nil where they say nothing of it.
+func window(annotations map[string]string) *model.PodWindow {
+	w := model.PodWindow{
+		Schedule: annotations[model.AnnotationWindowSchedule],
+		Duration: annotations[model.AnnotationWindowDuration],
+		TimeZone: annotations[model.AnnotationWindowTimeZone],
+	}
+	if w == (model.PodWindow{}) {
+		return nil
+	}
+	return &w
 }
 
 // ownerKind is the plain kind for the API groups of Kubernetes itself, and kind.group for any other, so that somebody

@@ -112,6 +112,28 @@ func TestPodKeepsWhatSchedulingLooksAt(t *testing.T) {
 	}
 }
 
+// M86: the window of a pod is read for plans and for the look at its node before it is drained.
+func TestM86WindowsOfPodsAreRead(t *testing.T) {
+	object := parse[corev1.Pod](t, `
+metadata:
+  name: db-0
+  annotations:
+    joiner.sh/disruption-schedule: 0 2 * * *
+    joiner.sh/disruption-duration: 2h
+    joiner.sh/disruption-time-zone: Asia/Tokyo
+`)
+	want := &model.PodWindow{Schedule: "0 2 * * *", Duration: "2h", TimeZone: "Asia/Tokyo"}
+	_, shape := Pod(object)
+	occupant, _ := Occupant(object)
+	if !reflect.DeepEqual(shape.Window, want) || !reflect.DeepEqual(occupant.Window, want) {
+		t.Errorf("planned by %+v, looked at by %+v", shape.Window, occupant.Window)
+	}
+	object.Annotations = map[string]string{"a": "b"}
+	if _, shape = Pod(object); shape.Window != nil {
+		t.Errorf("none: %+v", shape.Window)
+	}
+}
+
 func TestPodStates(t *testing.T) {
 	cases := map[string]struct {
 		status string

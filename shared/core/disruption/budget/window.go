@@ -9,6 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // Window is a time that comes again: it opens with each hit of the schedule and is open for the duration.
@@ -49,13 +50,36 @@ func (w Window) At(nowUnix int64) (open bool, changeUnix int64, err error) {
 	return true, begun.Unix() + w.DurationSeconds, nil
 }
 
+// OfPod returns the window that a pod's annotations name. Invalid, naming annotation and value, where one of them
+// cannot be read, or schedule or duration is missing.
+func OfPod(w *model.PodWindow) (Window, error) {
+	d, err := time.ParseDuration(w.Duration)
+	seconds := int64(d / time.Second)
+	switch {
+	case w.Schedule == "":
+		return Window{}, fault.New(fault.Invalid, "", "there is no annotation %s", model.AnnotationWindowSchedule)
+	case w.Duration == "":
+		return Window{}, fault.New(fault.Invalid, "", "there is no annotation %s", model.AnnotationWindowDuration)
+	case err != nil || seconds <= 0:
+		const message = "annotation %s: %.50q is no duration of a second or more; write one such as 2h"
+		return Window{}, fault.New(fault.Invalid, "", message, model.AnnotationWindowDuration, w.Duration)
+	}
+	if _, err := Zone(w.TimeZone); err != nil {
+		return Window{}, fault.Wrap(fault.Invalid, "", err, "annotation %s", model.AnnotationWindowTimeZone)
+	}
+	if _, err := parse(w.Schedule); err != nil {
+		return Window{}, fault.Wrap(fault.Invalid, "", err, "annotation %s", model.AnnotationWindowSchedule)
+	}
+	return Window{Schedule: w.Schedule, DurationSeconds: seconds, TimeZone: w.TimeZone}, nil
+}
+
 // Zone returns the time zone of an IANA name, UTC for "". Invalid where there is none of that name.
 func Zone(name string) (*time.Location, error) {
 	if name == "" {
 		return time.UTC, nil
 	}
 	zone, err := time.LoadLocation(name)
-	if err != nil || name == "Local" { // that would be the machine's own
+	if err != nil || name == "Local" { // that would be this process's own
 		const message = "%.50q is no time zone; write an IANA name such as Europe/Berlin"
 		return nil, fault.New(fault.Invalid, "", message, name)
 	}

@@ -46,7 +46,7 @@ func TestM92WindowsInATimeZone(t *testing.T) {
 }
 
 // M92: a time zone that there is not closes the pool as any budget does that nobody can read, and says which it is.
-// The machine's own zone is none.
+// The process's own zone is none.
 func TestM92TimeZonesThatAreNone(t *testing.T) {
 	for _, zone := range []string{"Mars/Olympus", "Local", "../etc/passwd", "CET+1"} {
 		b := model.Budget{Nodes: "1", Schedule: "@daily", DurationSeconds: 60, TimeZone: zone}
