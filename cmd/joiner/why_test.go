@@ -135,6 +135,9 @@ spec:
 	{"27 a DaemonSet's pod", aPool("default", "", "") + podIs(`, ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: ds, controller: true}]`,
 		"affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [there]}]}]}}}", unschedulable),
 		explain.OfItsNode, []string{"node there", "DaemonSet agent"}, []string{"free capacity there"}},
+	{"M93 a system workload",
+		aPool("default", "", "") + podIs(", annotations: {joiner.sh/system-workload: \"true\"}", "", unschedulable),
+		explain.SystemWorkload, []string{"joiner.sh/system-workload"}, []string{"remove the annotation"}},
 	{"28 the machine has not joined", aPool("default", "", "") + aPod("") + claimOf("2026-01-02T15:00:30Z", ""), explain.Joining, []string{"NodeClaim default-x1", "launched 3m35s ago", "not joined"}, []string{"get-console-output", "i-00000000000000009", "2026-01-02T15:15:30Z"}},
 	{"29 a startup taint", aPool("default", "", `startupTaints: [{key: net.example.com/wait, effect: NoSchedule}]`) + aPod("") + claimOf("2026-01-02T15:00:30Z", `startupTaints: [{key: net.example.com/wait, effect: NoSchedule}]`) +
 		joined(`taints: [{key: net.example.com/wait, effect: NoSchedule}]`, "True"), explain.StartupTaint, []string{"net.example.com/wait:NoSchedule", "node new"}, []string{"removes it"}},

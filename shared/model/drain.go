@@ -55,6 +55,7 @@ type Occupant struct {
 	Ready         bool
 	Labels        map[string]string
 	OwnerKind     string // of its controlling owner: DaemonSet, Node, ReplicaSet, …; empty = none
+	System        bool   // the annotation joiner.sh/system-workload is "true"
 	Static        bool   // a mirror of a pod the kubelet runs by itself
 	Priority      int32
 	PriorityClass string

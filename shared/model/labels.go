@@ -82,6 +82,10 @@ const (
 	AnnotationWindowDuration = "joiner.sh/disruption-duration"
 	AnnotationWindowTimeZone = "joiner.sh/disruption-time-zone"
 
+	// AnnotationSystem is "true" on pods (a workload's template) that are there for the sake of nodes, such as an agent
+	// that a Deployment scales with their number: they keep no node, and none is launched for them.
+	AnnotationSystem = "joiner.sh/system-workload"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 	// NoSchedule, which Kubernetes puts on a node that is cordoned

@@ -94,10 +94,12 @@ type PodShape struct {
 	DoNotDisrupt string `json:"doNotDisrupt,omitempty"` // value of the annotation karpenter.sh/do-not-disrupt
 	TwoZones     bool   `json:"twoZones,omitempty"`     // the annotation joiner.sh/keep-two-zones is "true"
 	// when its node may be disrupted voluntarily; nil = at any time
-	Window       *PodWindow `json:"window,omitempty"`
-	DeletionCost int32      `json:"deletionCost,omitempty"`
-	GraceSeconds int64      `json:"graceSeconds,omitempty"`
-	NoPreemption bool       `json:"noPreemption,omitempty"`
+	Window *PodWindow `json:"window,omitempty"`
+	// the annotation joiner.sh/system-workload is "true": it keeps no node, and none is launched for it
+	System       bool  `json:"system,omitempty"`
+	DeletionCost int32 `json:"deletionCost,omitempty"`
+	GraceSeconds int64 `json:"graceSeconds,omitempty"`
+	NoPreemption bool  `json:"noPreemption,omitempty"`
 	// has resource claims (dynamic resource allocation), whether or not DeviceClaims lists them
 	DynamicResource bool       `json:"dynamicResource,omitempty"`
 	DeviceClaims    []PodClaim `json:"deviceClaims,omitempty"` // in the order of spec.resourceClaims
@@ -113,6 +115,12 @@ type PodWindow struct {
 	Schedule string `json:"schedule,omitempty"` // cron
 	Duration string `json:"duration,omitempty"` // such as 2h
 	TimeZone string `json:"timeZone,omitempty"` // an IANA name; empty = UTC
+}
+
+// KeepsNode reports whether a pod of the shape is one that makes a node worth keeping: no daemon's, static or system
+// pod.
+func (s *PodShape) KeepsNode() bool {
+	return s.OwnerKind != "DaemonSet" && s.OwnerKind != "Node" && !s.System
 }
 
 // NodeTerm is an AND of requirements on node labels. A term without any matches nothing, as in Kubernetes.

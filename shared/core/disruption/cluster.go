@@ -180,12 +180,12 @@ func (c *cluster) churnUntil(node *poolNode) int64 {
 	return later(c.lastEvent(node), *node.Pool.Disruption.ConsolidateAfterSeconds)
 }
 
-// lastEvent returns when a pod that is no daemon last came to the node or left it, or it was initialized.
+// lastEvent returns when a pod that keeps nodes last came to the node or left it, or it was initialized.
 func (c *cluster) lastEvent(node *poolNode) int64 {
 	last := max(node.Node.PodEventUnix, node.initializedUnix())
 	for _, i := range c.podsOf[node.name()] {
 		pod := &c.in.Snapshot.Pods[i]
-		if kind := c.in.Snapshot.ShapeOf(pod).OwnerKind; kind != "DaemonSet" && kind != "Node" {
+		if c.in.Snapshot.ShapeOf(pod).KeepsNode() {
 			last = max(last, cmp.Or(pod.StartedUnix, pod.CreatedUnix))
 		}
 	}

@@ -69,7 +69,7 @@ func (l *live) say(code, format string, values ...any) {
 
 // arrived notes a pod that was not there when the node was evaluated, and would have to leave.
 func (l *live) arrived(pod *model.Occupant) {
-	if pod.Static || pod.OwnerKind == "Node" || pod.OwnerKind == "DaemonSet" ||
+	if pod.Static || pod.System || pod.OwnerKind == "Node" || pod.OwnerKind == "DaemonSet" ||
 		slices.Contains(l.Target.Pods, model.PodDigest(pod.UID)) {
 		return
 	}

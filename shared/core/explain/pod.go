@@ -17,6 +17,7 @@ const (
 	BeingDeleted    = "BeingDeleted"   // it is on its way out
 	Bound           = "Bound"          // it has its node
 	Moving          = "Moving"         // it has a node that is being emptied, and will be made anew elsewhere
+	SystemWorkload  = "SystemWorkload" // it keeps no node, and none is launched for it
 	OfItsNode       = "OfItsNode"      // it belongs to one node: a DaemonSet's, or a static pod
 	Gated           = "Gated"          // it has scheduling gates left
 	Preempting      = "Preempting"     // kube-scheduler makes room for it on a node
@@ -212,15 +213,18 @@ func (c *podCase) moving(node *model.Node, claim *model.Claim) *Cause {
 // ofItsNode is of pods that no other node could help.
 func (c *podCase) ofItsNode() *Cause {
 	shape := c.shape()
-	switch shape.OwnerKind {
-	case "DaemonSet":
+	switch {
+	case shape.OwnerKind == "DaemonSet":
 		where := "its node"
 		if name := onlyNode(shape); name != "" {
 			where = "node " + name
 		}
 		return &Cause{Code: OfItsNode, Message: fmt.Sprintf("is for %s alone, as a pod of DaemonSet %s: no other node is launched for it", where, shape.OwnerName),
 			Remedy: "free capacity there, or give it the priority class system-node-critical; nodes launched from now on have capacity for it"}
-	case "Node":
+	case shape.System:
+		return &Cause{Code: SystemWorkload, Message: "is a system workload (annotation " + model.AnnotationSystem +
+			"): no node is launched for it", Remedy: "wait for capacity on a node, or remove the annotation"}
+	case shape.OwnerKind == "Node":
 		return &Cause{Code: OfItsNode, Message: "is a static pod of its node, which no other node is launched for"}
 	}
 	return nil

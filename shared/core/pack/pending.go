@@ -41,6 +41,8 @@ func provisionable(snapshot *model.Snapshot, i int, preempts func(*model.Pod) bo
 		return false, fmt.Sprintf("it belongs to DaemonSet %s and its node", shape.OwnerName)
 	case shape.OwnerKind == "Node":
 		return false, "it is a static pod of its node"
+	case shape.System:
+		return false, "it is a system workload (annotation " + model.AnnotationSystem + "): no node is launched for it"
 	case !pod.Unschedulable:
 		return false, "kube-scheduler has not found it unschedulable"
 	}
@@ -181,8 +183,8 @@ const aheadSeconds = 240
 // forbids that it is evicted.
 func Displaced(snapshot *model.Snapshot, i int) bool { return displaced(snapshot, i, 1, 2) }
 
-// displaced reports whether a pod of a node that goes away will be made anew elsewhere: it is neither a daemon nor a
-// static pod, has not ended, and may be evicted or is to go soon whatever forbids it. A StatefulSet's pod on its way
+// displaced reports whether a pod of a node that goes away needs a place elsewhere: it is no daemon's, static or system
+// pod, has not ended, and may be evicted or is to go soon whatever forbids it. A StatefulSet's pod on its way
 // out comes back under the same name.
 func displaced(snapshot *model.Snapshot, i int, deadlineUnix, nowUnix int64) bool {
 	pod := &snapshot.Pods[i]
@@ -191,7 +193,7 @@ func displaced(snapshot *model.Snapshot, i int, deadlineUnix, nowUnix int64) boo
 	}
 	shape := snapshot.ShapeOf(pod)
 	switch {
-	case shape.OwnerKind == "DaemonSet", shape.OwnerKind == "Node":
+	case !shape.KeepsNode():
 		return false
 	case pod.DeletedUnix != 0:
 		return shape.OwnerKind == "StatefulSet"

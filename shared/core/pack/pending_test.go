@@ -20,6 +20,7 @@ func TestProvisionablePodsAreThoseKubeSchedulerGaveUpOn(t *testing.T) {
 		{"being deleted", func(p *model.Pod, _ *model.PodShape) { p.DeletedUnix = 1 }, "deleted"},
 		{"gated", func(_ *model.Pod, s *model.PodShape) { s.Gated = true }, "gates"},
 		{"of a DaemonSet", func(_ *model.Pod, s *model.PodShape) { s.OwnerKind = "DaemonSet" }, "DaemonSet"},
+		{"M93, a system workload", func(_ *model.Pod, s *model.PodShape) { s.System = true }, "system workload"},
 		{"static", func(_ *model.Pod, s *model.PodShape) { s.OwnerKind = "Node" }, "static"},
 		{"of any scheduler", func(_ *model.Pod, s *model.PodShape) { s.SchedulerName = "mine" }, ""},
 	}

@@ -14,7 +14,7 @@ const podEventSeconds = 10
 // homed reports whether the pod is one that makes a node worth keeping: on it, not ended, and put there by
 // kube-scheduler.
 func homed(pod *model.Pod, shape *model.PodShape) bool {
-	return pod.NodeName != "" && !pod.Terminal() && shape.OwnerKind != "DaemonSet" && shape.OwnerKind != "Node"
+	return pod.NodeName != "" && !pod.Terminal() && shape.KeepsNode()
 }
 
 // podEvents keeps on the nodes when pods came and left, by a change of a pod from its row before (nil = there was none)

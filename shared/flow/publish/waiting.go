@@ -20,7 +20,7 @@ func (w *waiting) due(now time.Time) bool { return !w.retryAt.IsZero() && !now.B
 // whose owner places it. What the pod asks for is not looked at: also people learn of a pod that cannot be helped.
 func needsCapacity(pod *model.Pod, shape *model.PodShape) bool {
 	return pod.Unschedulable && pod.NodeName == "" && pod.NominatedNode == "" && !pod.Terminal() && pod.DeletedUnix == 0 &&
-		!shape.Gated && shape.OwnerKind != "DaemonSet" && shape.OwnerKind != "Node"
+		!shape.Gated && shape.KeepsNode()
 }
 
 // starting reports whether the node is one of ours that has still to be registered or initialized.

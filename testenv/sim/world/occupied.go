@@ -69,7 +69,7 @@ func (c *Cluster) occupant(pod *model.Pod) model.Occupant {
 	return model.Occupant{
 		PodRef: model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, Phase: pod.Phase, Ready: pod.Ready, Labels: shape.Labels, OwnerKind: shape.OwnerKind,
 		Static: shape.OwnerKind == KindNode, Priority: shape.Priority, PriorityClass: shape.PriorityClass, Tolerations: shape.Tolerations,
-		DoNotDisrupt: shape.DoNotDisrupt, Window: shape.Window, GraceSeconds: c.graceOf(pod),
+		DoNotDisrupt: shape.DoNotDisrupt, Window: shape.Window, System: shape.System, GraceSeconds: c.graceOf(pod),
 		StartedUnix: pod.StartedUnix, DeletedUnix: pod.DeletedUnix, Volumes: c.volumesOf(pod),
 	}
 }

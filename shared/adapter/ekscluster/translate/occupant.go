@@ -20,6 +20,7 @@ func Occupant(pod *corev1.Pod) (model.Occupant, []string) {
 		Tolerations:   tolerations(pod.Spec.Tolerations),
 		DoNotDisrupt:  pod.Annotations[wellknown.AnnotationDoNotDisrupt],
 		Window:        window(pod.Annotations),
+		System:        pod.Annotations[model.AnnotationSystem] == "true",
 		GraceSeconds:  defaultGraceSeconds,
 		StartedUnix:   unix(pod.Status.StartTime),
 		DeletedUnix:   unix(pod.DeletionTimestamp), // the API server writes the end of its grace there, not the request

@@ -89,6 +89,7 @@ func shape(pod *corev1.Pod) model.PodShape {
 		DoNotDisrupt:    pod.Annotations[wellknown.AnnotationDoNotDisrupt],
 		TwoZones:        pod.Annotations[model.AnnotationTwoZones] == "true",
 		Window:          window(pod.Annotations),
+		System:          pod.Annotations[model.AnnotationSystem] == "true",
 		DeletionCost:    deletionCost(pod),
 		GraceSeconds:    defaultGraceSeconds,
 		NoPreemption:    spec.PreemptionPolicy != nil && *spec.PreemptionPolicy == corev1.PreemptNever,

@@ -112,6 +112,17 @@ func TestPodKeepsWhatSchedulingLooksAt(t *testing.T) {
 	}
 }
 
+// M93: what is a system workload says so in an annotation.
+func TestM93SystemWorkloadsAreRead(t *testing.T) {
+	for value, want := range map[string]bool{"true": true, "false": false, "yes": false} {
+		object := parse[corev1.Pod](t, `{metadata: {annotations: {joiner.sh/system-workload: "`+value+`"}}}`)
+		_, shape := Pod(object)
+		if occupant, _ := Occupant(object); shape.System != want || occupant.System != want {
+			t.Errorf("%s: planned as %v, looked at as %v", value, shape.System, occupant.System)
+		}
+	}
+}
+
 // M86: the window of a pod is read for plans and for the look at its node before it is drained.
 func TestM86WindowsOfPodsAreRead(t *testing.T) {
 	object := parse[corev1.Pod](t, `
