@@ -71,6 +71,9 @@ type PlannedCommand struct {
 	// per hour; below 0 where a replacement costs more, as drift's may
 	Savings MicroUSD `json:"savings"`
 
+	// its node is terminated before what replaces it is launched, for there is no capacity for both
+	TerminateFirst bool `json:"terminateFirst,omitempty"`
+
 	GivenUpSpreads []Unspread `json:"givenUp,omitempty"` // preferences of its pods that are given up for it
 
 	// What the command is to remember: see Command.
@@ -144,8 +147,10 @@ type Command struct {
 
 	// Replacements are to be launched by provision under exactly these names, once State is Replacing.
 	Replacements []PlannedClaim `json:"replacements,omitempty"`
-	PodsMoved    int            `json:"podsMoved"`
-	Savings      MicroUSD       `json:"savings"`
+	// Its node is terminated before what replaces it is launched, by provision and under another name.
+	TerminateFirst bool     `json:"terminateFirst,omitempty"`
+	PodsMoved      int      `json:"podsMoved"`
+	Savings        MicroUSD `json:"savings"`
 
 	// What it was evaluated by, and whose pods it moves: to tell an opposite decision by.
 	Epoch  int64  `json:"epoch"`

@@ -86,6 +86,11 @@ const (
 	// that a Deployment scales with their number: they keep no node, and none is launched for them.
 	AnnotationSystem = "joiner.sh/system-workload"
 
+	// AnnotationTerminateFirst of a NodePool says whether nodes that drifted, or that expire within budgets, are
+	// terminated before their replacements are launched where these cannot be launched beside them: "true", or "false".
+	// Without it static pools do so whose spec.limits.nodes is no more than spec.replicas.
+	AnnotationTerminateFirst = "joiner.sh/terminate-first"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 	// NoSchedule, which Kubernetes puts on a node that is cordoned

@@ -55,6 +55,8 @@ type (
 		SavingsMicro model.MicroUSD   `json:"savingsMicroUSDPerHour"` // below 0 where a replacement costs more
 		Savings      float64          `json:"savingsPerHour"`         // dollars, as earlier versions wrote it
 		GivenUp      []model.Unspread `json:"givenUp,omitempty"`
+		// TerminateFirst says that nothing is launched before the node ends, for there is no capacity for both.
+		TerminateFirst bool `json:"terminateFirst,omitempty"`
 	}
 )
 
@@ -81,6 +83,7 @@ func DisruptJSON(out io.Writer, d *DisruptResult) error {
 		command := commandJSON{
 			Reason: c.Reason, Nodes: c.Nodes, Replacements: make([]claimJSON, 0, len(c.Replacements)), Moves: make([]nominationJSON, 0, len(c.Moves)),
 			PodsMoved: c.PodsMoved, SavingsMicro: c.Savings, Savings: c.Savings.USD(), GivenUp: c.GivenUpSpreads,
+			TerminateFirst: c.TerminateFirst,
 		}
 		for k := range c.Replacements {
 			command.Replacements = append(command.Replacements, claimOf(&c.Replacements[k]))
@@ -218,6 +221,9 @@ func (r *reclaimed) commands() {
 	r.line("")
 	for i := range shown {
 		r.wrapped(fmt.Sprintf("%2d  ", i+1), "     ", some(shown[i].Nodes))
+		if shown[i].TerminateFirst {
+			r.wrapped("    ", "      ", "terminated first: there is no capacity for a replacement beside it")
+		}
 		for _, g := range shown[i].GivenUpSpreads {
 			r.wrapped("    pods lose preferences: ", "      ", g.Message)
 		}

@@ -29,6 +29,7 @@ const (
 	InvalidBudget    = "InvalidBudget"    // a budget of its NodePool cannot be read, so that the pool is left alone
 	NodeBudget       = "NodeBudget"       // the budgets of its NodePool leave no room now
 	Static           = "Static"           // its NodePool has a fixed size
+	TerminatedFirst  = "TerminatedFirst"  // what was terminated before its replacement is not replaced yet
 	NoReplacement    = "NoReplacement"    // no instance can be launched in its place
 	NeverConsolidate = "NeverConsolidate" // consolidateAfter is Never
 	OnlyWhenEmpty    = "WhenEmpty"        // it is not empty, and its NodePool consolidates nothing else

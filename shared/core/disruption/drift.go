@@ -112,11 +112,18 @@ func (p *planner) renewOne(node *poolNode, reason string) {
 	if len(o.homeless) > 0 {
 		o = p.fork.without([]*poolNode{node}, p.fork.unready)
 	}
+	if len(o.homeless) > 0 && terminatesFirst(node.Pool) {
+		p.renewFirst(node, reason)
+		return
+	}
 	if len(o.homeless) > 0 {
 		node.keep(describe(o.homeless))
 		return
 	}
 	if len(o.claims) > 0 && !node.mayDisrupt(replacing) {
+		if starved(node) {
+			p.renewFirst(node, reason)
+		}
 		return
 	}
 	if on := p.awaited(node, &o); on != "" {

@@ -116,6 +116,9 @@ func (r *revalidation) stillBudgeted() []model.KeptReason {
 // stillPlaced returns which pods of the nodes would not have a place on what exists and on the command's replacements.
 // What is renewed is evaluated as it was planned: see renewOne.
 func (r *revalidation) stillPlaced() (out []model.KeptReason) {
+	if r.command.TerminateFirst {
+		return r.unplacedFirst()
+	}
 	tries := []map[string]bool{r.fork.churning}
 	if r.command.Reason != model.ReasonUnderutilized {
 		tries = []map[string]bool{r.lasting(), r.fork.unready}

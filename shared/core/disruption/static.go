@@ -80,7 +80,7 @@ func (p *planner) renewStatic() {
 				const message = "NodePool %s has more nodes than spec.replicas; it is brought to its size first"
 				node.keep(*because(Static, message, pool))
 				continue
-			case !node.mayDisrupt(replacing):
+			case !node.mayDisrupt(replacing) && !starved(node):
 				continue
 			case !p.budgets.fits(reason, node):
 				p.constrain(node, reason, 0)
@@ -90,9 +90,8 @@ func (p *planner) renewStatic() {
 				continue
 			}
 			claims := pack.StaticClaims(p.fork.input(nodes[i:i+1], nil, nil), pool, 1)
-			if len(claims) == 0 {
-				node.keep(*because(NoReplacement, "no replacement can be launched: the limits of NodePool %s, "+
-					"or its requirements, allow no more instances now", pool))
+			if len(claims) == 0 || !node.mayDisrupt(replacing) {
+				p.staticFirst(node, reason)
 				continue
 			}
 			become := outcome{claims: claims, price: claims[0].Price}

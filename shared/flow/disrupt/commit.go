@@ -126,6 +126,7 @@ func (d *drafts) draft(id string, planned *model.PlannedCommand, nowUnix int64) 
 		ID: id, Version: 1, State: model.CommandCommitted, Reason: planned.Reason, Decision: d.decision,
 		PodsMoved: planned.PodsMoved, Savings: planned.Savings, Epoch: d.snapshot.Epoch, Seq: d.snapshot.Seq,
 		Inputs: planned.Inputs, Workloads: planned.Workloads, SinceUnix: nowUnix,
+		TerminateFirst: planned.TerminateFirst,
 	}
 	byProvider := d.byProvider()
 	var claims []*model.Claim

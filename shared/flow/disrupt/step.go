@@ -331,5 +331,9 @@ func why(c *model.Command) string {
 	if c.Reason == model.ReasonUnderutilized {
 		return text + fmt.Sprintf("its pods cost $%.4f less an hour elsewhere", c.Savings.USD())
 	}
-	return text + model.ReasonNamed(c.Reason).Why
+	text += model.ReasonNamed(c.Reason).Why
+	if c.TerminateFirst {
+		text += "; there is no capacity for a replacement beside it, so that it is terminated first"
+	}
+	return text
 }
