@@ -91,6 +91,10 @@ const (
 	// Without it static pools do so whose spec.limits.nodes is no more than spec.replicas.
 	AnnotationTerminateFirst = "joiner.sh/terminate-first"
 
+	// AnnotationZoneByZone is "true" on a NodePool whose nodes that drifted, or that expire within budgets, are
+	// replaced in one zone at a time.
+	AnnotationZoneByZone = "joiner.sh/drift-zone-by-zone"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 	// NoSchedule, which Kubernetes puts on a node that is cordoned

@@ -30,6 +30,7 @@ const (
 	NodeBudget       = "NodeBudget"       // the budgets of its NodePool leave no room now
 	Static           = "Static"           // its NodePool has a fixed size
 	TerminatedFirst  = "TerminatedFirst"  // what was terminated before its replacement is not replaced yet
+	ZoneWaits        = "ZoneWaits"        // its NodePool goes zone by zone, and another zone is not done
 	NoReplacement    = "NoReplacement"    // no instance can be launched in its place
 	NeverConsolidate = "NeverConsolidate" // consolidateAfter is Never
 	OnlyWhenEmpty    = "WhenEmpty"        // it is not empty, and its NodePool consolidates nothing else

@@ -53,8 +53,12 @@ func (p *planner) renew() {
 			node := q.poolNodes[0]
 			q.poolNodes = q.poolNodes[1:]
 			reason := renewal(node)
+			no := p.otherZone(node)
 			switch {
 			case !node.mayDisrupt(eventual): // a command before this one moves pods onto it
+			case no != nil:
+				p.constrained = true
+				node.keep(*no)
 			case !p.budgets.fits(reason, node):
 				p.constrain(node, reason, 0)
 			case p.full(), tries >= maxTries:
@@ -88,7 +92,7 @@ func (p *planner) toRenew() []queue {
 	}
 	slices.SortFunc(queues, func(a, b queue) int { return strings.Compare(a.pool, b.pool) })
 	for _, q := range queues {
-		slices.SortStableFunc(q.poolNodes, byAge)
+		slices.SortStableFunc(q.poolNodes, byTurn)
 	}
 	return queues
 }

@@ -102,6 +102,11 @@ func (r *revalidation) stillEligible() (out []model.KeptReason) {
 // stillBudgeted returns why the budgets have no room for the nodes.
 func (r *revalidation) stillBudgeted() []model.KeptReason {
 	reason := r.command.Reason
+	for _, node := range r.nodes {
+		if no := r.otherZone(node); no != nil && methodOf(reason)&eventual != 0 {
+			return []model.KeptReason{*no}
+		}
+	}
 	if r.budgets.fits(reason, r.nodes...) {
 		return nil
 	}

@@ -72,15 +72,20 @@ func (p *planner) renewStatic() {
 	pools := p.staticPools(eventual)
 	for _, pool := range slices.Sorted(maps.Keys(pools)) {
 		nodes := pools[pool]
-		slices.SortStableFunc(nodes, byAge)
+		slices.SortStableFunc(nodes, byTurn)
 		for i, node := range nodes {
 			reason := renewal(node)
+			no := p.otherZone(node)
 			switch {
 			case p.surplus[pool] > 0:
 				const message = "NodePool %s has more nodes than spec.replicas; it is brought to its size first"
 				node.keep(*because(Static, message, pool))
 				continue
 			case !node.mayDisrupt(replacing) && !starved(node):
+				continue
+			case no != nil:
+				p.constrained = true
+				node.keep(*no)
 				continue
 			case !p.budgets.fits(reason, node):
 				p.constrain(node, reason, 0)
