@@ -95,6 +95,10 @@ const (
 	// replaced in one zone at a time.
 	AnnotationZoneByZone = "joiner.sh/drift-zone-by-zone"
 
+	// AnnotationByReason is "true" on a NodePool of which a budget with reasons counts only the nodes that are
+	// disrupted for these, and those that are not ready.
+	AnnotationByReason = "joiner.sh/budgets-by-reason"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 	// NoSchedule, which Kubernetes puts on a node that is cordoned

@@ -39,6 +39,7 @@ var annotations = []annotation{
 	{model.AnnotationSystem, []string{onPods}, isBoolean, `"true" or "false"`},
 	{model.AnnotationTerminateFirst, []string{onPools}, isBoolean, `"true" or "false"`},
 	{model.AnnotationZoneByZone, []string{onPools}, isBoolean, `"true" or "false"`},
+	{model.AnnotationByReason, []string{onPools}, isBoolean, `"true" or "false"`},
 	{model.AnnotationTwoZones, []string{onPools, onPods}, isBoolean, `"true" or "false"`},
 	{model.AnnotationJoinWithin, []string{onPools}, isJoinWait, `a duration from "1m" to "2h"`},
 	{model.AnnotationRepairAfter, []string{onPools}, isRepairWait, `a duration from "1m" to "24h", or "Never"`},

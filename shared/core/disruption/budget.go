@@ -3,6 +3,7 @@ package disruption
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/disruption/budget"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -11,25 +12,36 @@ import (
 // budgetsLeft is what the budgets of pools leave. It is shared by all commands of a plan: a node that is disrupted for
 // one reason is not there for any other.
 type budgetsLeft struct {
-	nodes   map[string]int            // by pool: those that percentages are of
-	busy    map[string]int            // by pool: those that are disrupted, or not ready
-	planned map[string]int            // by pool: those of the busy that commands of this plan disrupt
-	counted map[string]bool           // nodes that are among the busy, by name
-	limits  map[string]map[string]int // by pool and reason: the most that may be busy
-	invalid map[string]error          // by pool: why it is left alone
+	nodes    map[string]int                       // by pool: those that percentages are of
+	busy     map[poolCause]int                    // those that are disrupted, or not ready
+	planned  map[poolCause]int                    // those of the busy that commands of this plan disrupt
+	counted  map[string]bool                      // nodes that are among the busy, by name
+	bounds   map[string]map[string][]budget.Bound // by pool and reason
+	byReason map[string]bool                      // pools of which a budget counts its own reasons only
+	invalid  map[string]error                     // by pool: why it is left alone
 }
+
+// poolCause names a count of nodes: those of a pool that are busy for a reason that budgets may name, or for another
+// cause.
+type poolCause struct{ pool, cause string }
+
+const otherCause = "" // not ready, or ending for what no budget names: it counts for every budget
+
+// causes are all there are.
+var causes = []string{otherCause, model.ReasonEmpty, model.ReasonDrifted, model.ReasonUnderutilized}
 
 // newBudgetsLeft counts the nodes of every pool and reads its budgets. Percentages are of the nodes that are
 // initialized and whose instances are not ending; busy are those, and the ones that end, that an open command disrupts,
 // that leave for whatever cause, or that are not ready; where claims cannot be read, those without one too.
 func newBudgetsLeft(c *cluster, replan *replan) *budgetsLeft {
 	l := &budgetsLeft{
-		nodes: make(map[string]int), busy: make(map[string]int), planned: make(map[string]int),
-		counted: make(map[string]bool), limits: make(map[string]map[string]int), invalid: make(map[string]error),
+		nodes: make(map[string]int), busy: make(map[poolCause]int), planned: make(map[poolCause]int),
+		counted: make(map[string]bool), bounds: make(map[string]map[string][]budget.Bound),
+		byReason: make(map[string]bool), invalid: make(map[string]error),
 	}
 	for _, node := range c.poolNodes {
 		if node.Claim == nil && c.in.Unclaimed {
-			l.count(node)
+			l.count(node, otherCause)
 		}
 		if node.Claim == nil || !node.Node.Initialized() {
 			continue
@@ -39,22 +51,23 @@ func newBudgetsLeft(c *cluster, replan *replan) *budgetsLeft {
 		}
 		if node.command != nil || node.Claim.Ending() || node.Node.DeletedUnix != 0 || !node.Node.Ready ||
 			c.deleted[node.Claim.Name] {
-			l.count(node)
+			l.count(node, c.causeOf(node))
 		}
 	}
 	for i := range c.in.Snapshot.Pools {
 		pool := &c.in.Snapshot.Pools[i]
-		l.limits[pool.Name] = make(map[string]int)
+		l.bounds[pool.Name] = make(map[string][]budget.Bound)
+		l.byReason[pool.Name] = pool.Annotations[model.AnnotationByReason] == "true"
 		for _, of := range model.DisruptionReasons {
 			reason := of.Name
 			if of.Budget != reason {
 				continue
 			}
-			limit, again, err := budget.Limit(pool.Disruption.Budgets, reason, l.nodes[pool.Name], c.now)
+			bounds, again, err := budget.Bounds(pool.Disruption.Budgets, reason, l.nodes[pool.Name], c.now)
 			if err != nil {
-				limit, l.invalid[pool.Name] = 0, err
+				bounds, l.invalid[pool.Name] = []budget.Bound{{Nodes: 0}}, err
 			}
-			l.limits[pool.Name][reason] = limit
+			l.bounds[pool.Name][reason] = bounds
 			if l.nodes[pool.Name] > 0 {
 				replan.at(again)
 			}
@@ -63,21 +76,57 @@ func newBudgetsLeft(c *cluster, replan *replan) *budgetsLeft {
 	return l
 }
 
+// causeOf returns the reason, as budgets name it, of the command that disrupts the node or has ended it.
+func (c *cluster) causeOf(node *poolNode) string {
+	if node.command != nil {
+		return model.ReasonNamed(node.command.Reason).Budget
+	}
+	for i := range c.in.Commands {
+		if command := &c.in.Commands[i]; node.Claim.Ending() && command.ID == node.Claim.Command {
+			return model.ReasonNamed(command.Reason).Budget
+		}
+	}
+	return otherCause
+}
+
 // count makes the node one of the busy.
-func (l *budgetsLeft) count(node *poolNode) {
+func (l *budgetsLeft) count(node *poolNode, cause string) {
 	if !l.counted[node.name()] {
 		l.counted[node.name()] = true
-		l.busy[node.Node.Pool()]++
+		l.busy[poolCause{node.Node.Pool(), cause}]++
 	}
+}
+
+// sum returns how many nodes of a pool counts have that a budget with those reasons counts.
+func (l *budgetsLeft) sum(counts map[poolCause]int, pool string, reasons []string) int {
+	n := 0
+	for _, cause := range causes {
+		if cause == otherCause || len(reasons) == 0 || !l.byReason[pool] || slices.Contains(reasons, cause) {
+			n += counts[poolCause{pool, cause}]
+		}
+	}
+	return n
+}
+
+// tightest returns which of a pool's budgets leaves the least for the reason, and how many nodes it counts.
+func (l *budgetsLeft) tightest(pool, reason string) (bound budget.Bound, busy int) {
+	bounds, known := l.bounds[pool][model.ReasonNamed(reason).Budget]
+	bound, busy = budget.Bound{Nodes: budget.Unlimited}, l.sum(l.busy, pool, nil)
+	if !known {
+		bound.Nodes = 0
+	}
+	for _, b := range bounds {
+		if n := l.sum(l.busy, pool, b.Reasons); b.Nodes-n < bound.Nodes-busy {
+			bound, busy = b, n
+		}
+	}
+	return bound, busy
 }
 
 // left returns how many more nodes of a pool may be disrupted for the reason now.
 func (l *budgetsLeft) left(pool, reason string) int {
-	limit, known := l.limits[pool][model.ReasonNamed(reason).Budget]
-	if !known {
-		return 0
-	}
-	return max(0, limit-l.busy[pool])
+	bound, busy := l.tightest(pool, reason)
+	return max(0, bound.Nodes-busy)
 }
 
 // fits reports whether all of the nodes may be disrupted together for the reason. One that is busy already takes
@@ -98,13 +147,14 @@ func (l *budgetsLeft) fits(reason string, nodes ...*poolNode) bool {
 	return true
 }
 
-// take takes what disruption of the nodes takes.
-func (l *budgetsLeft) take(nodes ...*poolNode) {
+// take takes what disruption of the nodes for the reason takes.
+func (l *budgetsLeft) take(reason string, nodes ...*poolNode) {
+	cause := model.ReasonNamed(reason).Budget
 	for _, node := range nodes {
 		if !l.counted[node.name()] {
-			l.planned[node.Node.Pool()]++
+			l.planned[poolCause{node.Node.Pool(), cause}]++
 		}
-		l.count(node)
+		l.count(node, cause)
 	}
 }
 
@@ -120,10 +170,11 @@ func (l *budgetsLeft) full(pool, reason string, first int) model.KeptReason {
 	if err := l.invalid[pool]; err != nil {
 		return *because(InvalidBudget, "NodePool %s: %s", pool, err)
 	}
-	reason, planned := model.ReasonNamed(reason).Budget, l.planned[pool]
+	bound, busy := l.tightest(pool, reason)
+	reason, planned := model.ReasonNamed(reason).Budget, l.sum(l.planned, pool, bound.Reasons)
 	message := fmt.Sprintf(
 		"budgets of NodePool %s allow %d of its %d nodes to be disrupted at once (%s): %d are disrupted or not ready",
-		pool, l.limits[pool][reason], l.nodes[pool], reason, l.busy[pool]-planned)
+		pool, bound.Nodes, l.nodes[pool], reason, busy-planned)
 	if first = min(first, l.left(pool, reason)) + planned; first > 0 {
 		message += fmt.Sprintf(", and %d others of this plan come first", first)
 	}

@@ -162,9 +162,9 @@ func TestB3CommandsOfOnePlanShareTheBudgets(t *testing.T) {
 		in := w.in
 		plan := Plan(in)
 		v := newPlanner(&in, nil)
-		busy, limits := map[string]int{}, v.budgets.limits
-		for pool, n := range v.budgets.busy {
-			busy[pool] = n
+		busy := map[string]int{}
+		for of, n := range v.budgets.busy {
+			busy[of.pool] += n
 		}
 		for _, command := range plan.Commands {
 			if command.Reason == model.ReasonReplicas {
@@ -180,8 +180,9 @@ func TestB3CommandsOfOnePlanShareTheBudgets(t *testing.T) {
 				if !v.budgets.counted[name] {
 					busy[pool]++
 				}
-				if busy[pool] > limits[pool][reason] {
-					t.Fatalf("seed %d: %s takes node %d of %s, whose limit is %d", seed, command.Reason, busy[pool], pool, limits[pool][reason])
+				if bound, _ := v.budgets.tightest(pool, reason); busy[pool] > bound.Nodes {
+					t.Fatalf("seed %d: %s takes node %d of %s, whose limit is %d",
+						seed, command.Reason, busy[pool], pool, bound.Nodes)
 				}
 			}
 		}

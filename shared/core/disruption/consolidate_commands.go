@@ -59,7 +59,7 @@ func (o *optimizer) add(parts []part) {
 		}
 		for _, a := range p.group {
 			a.settled = true
-			o.budgets.take(a.poolNode)
+			o.budgets.take(model.ReasonUnderutilized, a.poolNode)
 		}
 		o.commands = append(o.commands, p.command)
 		o.simulation.apply(&p.command, p.group)

@@ -78,7 +78,7 @@ func (p *planner) chooseEach(reason string, nodes []*poolNode) (chosen int) {
 
 // add makes a command part of the plan whose nodes are taken away before or after.
 func (p *planner) add(command model.PlannedCommand, nodes []*poolNode) {
-	p.budgets.take(nodes...)
+	p.budgets.take(command.Reason, nodes...)
 	p.fork.follow(&command, nodes)
 	for _, move := range command.Moves {
 		if node := p.fork.byName[move.Node]; node != nil {

@@ -82,7 +82,7 @@ func (p *planner) staticFirst(node *poolNode, reason string) {
 		return
 	}
 	missing := p.missing(pool)
-	if limit := p.budgets.limits[pool.Name][model.ReasonNamed(reason).Budget]; missing >= limit {
+	if bound, _ := p.budgets.tightest(pool.Name, reason); missing >= bound.Nodes {
 		p.constrained = true
 		node.keep(*because(NodeBudget, "NodePool %s lacks %d of its %d nodes, as many as its budgets allow (%s)",
 			pool.Name, missing, *pool.Replicas, reason))

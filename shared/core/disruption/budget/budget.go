@@ -13,24 +13,43 @@ import (
 // Unlimited is what a pool allows that no budget of speaks.
 const Unlimited = math.MaxInt32
 
+// Bound is what one budget that is active lets be disrupted at once.
+type Bound struct {
+	Nodes   int
+	Reasons []string // that the budget is about; empty = every reason
+}
+
 // Limit returns the most of a pool's nodes that its budgets let be disrupted at once for a reason: the smallest of
 // those that are active and name it; Unlimited where none does. againUnix is when that may change by itself, 0 = never.
 //
 // Invalid, naming field and value, where any of the pool's budgets cannot be read, whatever it names.
 func Limit(budgets []model.Budget, reason string, nodes int, now int64) (limit int, againUnix int64, err error) {
+	bounds, againUnix, err := Bounds(budgets, reason, nodes, now)
+	if err != nil {
+		return 0, 0, err
+	}
 	limit = Unlimited
+	for _, b := range bounds {
+		limit = min(limit, b.Nodes)
+	}
+	return limit, againUnix, nil
+}
+
+// Bounds returns what each of a pool's budgets that are active lets be disrupted at once for a reason, of those that
+// name it, and the rest as Limit does.
+func Bounds(budgets []model.Budget, reason string, nodes int, now int64) (out []Bound, againUnix int64, err error) {
 	for i := range budgets {
 		b := &budgets[i]
 		amount, err := amountOf(b.Nodes, nodes)
 		if err != nil {
-			return 0, 0, fault.Wrap(fault.Invalid, "", err, "spec.disruption.budgets[%d].nodes", i)
+			return nil, 0, fault.Wrap(fault.Invalid, "", err, "spec.disruption.budgets[%d].nodes", i)
 		}
 		active, change, err := window(b, now)
 		if err != nil {
 			if _, unknown := Zone(b.TimeZone); unknown != nil {
 				err = fault.Wrap(fault.Invalid, "", unknown, "annotation %s", model.AnnotationTimeZone)
 			}
-			return 0, 0, fault.Wrap(fault.Invalid, "", err, "spec.disruption.budgets[%d].schedule", i)
+			return nil, 0, fault.Wrap(fault.Invalid, "", err, "spec.disruption.budgets[%d].schedule", i)
 		}
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
@@ -39,10 +58,10 @@ func Limit(budgets []model.Budget, reason string, nodes int, now int64) (limit i
 			againUnix = change
 		}
 		if active {
-			limit = min(limit, amount)
+			out = append(out, Bound{amount, b.Reasons})
 		}
 	}
-	return limit, againUnix, nil
+	return out, againUnix, nil
 }
 
 // Problem returns the field of a budget that nobody can read, and why: Invalid, naming the value; nil where it can be
