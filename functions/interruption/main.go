@@ -32,6 +32,7 @@ type settings struct {
 	Confirm     time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
 	JoinWithin  time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
 	RepairAfter time.Duration `env:"JOINER_REPAIR_AFTER"`                    // 0 = the flow's default
+	RepairMost  boot.Percent  `env:"JOINER_REPAIR_PERCENT"`                  // 0 = the flow's default
 	CrashFile   string        `env:"JOINER_CRASH_FILE"`                      // tests only: see boot.Crash
 	boot.Measures
 }
@@ -48,7 +49,9 @@ func main() {
 		RequestPlan: sqsqueue.PlanRequests{PlanQueues: sqsqueue.NewPlanQueues(queues, s.PlanURL)}.Plan,
 		Connector:   newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:         time.Now, Effects: boot.CrashFrom(s.CrashFile),
-		Settings: interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},
+		Settings: interruption.Settings{
+			Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter, RepairPercent: int(s.RepairMost),
+		},
 	}
 	if s.DisruptURL != "" {
 		disruptions := sqsqueue.Disruptions{DelayQueue: sqsqueue.NewDelayQueue(queues, s.DisruptURL)}

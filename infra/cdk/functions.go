@@ -89,7 +89,7 @@ var (
 	ofPolicies = []string{"JOINER_PREFERENCE_POLICY", "JOINER_MIN_VALUES_POLICY"}
 	ofDisrupt  = []string{"JOINER_SPOT_TO_SPOT", "JOINER_VALIDATE_AFTER", "JOINER_REPLACE_WITHIN"}
 	ofJoins    = []string{"JOINER_JOIN_WITHIN"} // the same for both that go by it
-	ofEnds     = []string{"JOINER_REPAIR_AFTER", "JOINER_LOG_LEVEL"}
+	ofEnds     = []string{"JOINER_REPAIR_AFTER", "JOINER_REPAIR_PERCENT", "JOINER_LOG_LEVEL"}
 )
 
 func join(lists ...[]string) []string {

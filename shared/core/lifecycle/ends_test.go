@@ -465,6 +465,24 @@ func TestCT08RepairGuard(t *testing.T) {
 	}
 }
 
+// M79: people choose how many of a pool's nodes may be unhealthy for any of them to be repaired.
+func TestM79RepairUpToAShareOfPeoplesChoice(t *testing.T) {
+	for _, c := range []struct {
+		percent   int64
+		bad, want int
+	}{{0, 2, 2}, {0, 3, 0}, {50, 5, 5}, {50, 6, 0}, {100, 10, 10}, {1, 1, 1}, {1, 2, 0}} {
+		repaired := 0
+		for _, f := range lifecycle.Diagnose(sick(10, c.bad, "default"), lifecycle.Settings{RepairPercent: c.percent}) {
+			if f.Kind == lifecycle.Unhealthy {
+				repaired++
+			}
+		}
+		if repaired != c.want {
+			t.Errorf("%d of 10 unhealthy, at most %d%%: %d repaired, want %d", c.bad, c.percent, repaired, c.want)
+		}
+	}
+}
+
 // CT-08, M104: one time for all of them, where people say so.
 func TestCT08RepairAfterATimeOfPeoplesChoice(t *testing.T) {
 	for condition, since := range map[string]int64{"Ready": 120, "AcceleratedHardwareReady": 120, "KernelReady": 119} {

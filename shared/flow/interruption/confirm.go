@@ -16,7 +16,7 @@ import (
 func (r *pass) findings(ctx context.Context, view lifecycle.View) []lifecycle.Finding {
 	settings := lifecycle.Settings{
 		Confirm: int64(r.settings.Confirm.Seconds()), JoinWithin: int64(r.settings.JoinWithin.Seconds()),
-		RepairAfter: int64(r.settings.RepairAfter.Seconds()),
+		RepairAfter: int64(r.settings.RepairAfter.Seconds()), RepairPercent: int64(r.settings.RepairPercent),
 	}
 	findings := lifecycle.Diagnose(view, settings)
 	if !lifecycle.Obeys(view, findings) {

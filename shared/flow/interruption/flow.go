@@ -66,18 +66,20 @@ type Flow struct {
 
 // Settings are the flow's numbers. A field that is zero has the default of its tag.
 type Settings struct {
-	Confirm      time.Duration `default:"30s"` // between the look that first sees something wrong and the one that acts
-	JoinWithin   time.Duration `default:"15m"` // for an instance's node to join
-	RepairAfter  time.Duration // for how long a condition of a node may be bad, whichever: 10 min of accelerators, 30 min of the others
-	LeaseMargin  time.Duration `default:"2s"`   // how long the lease outlives the invocation's deadline
-	StopBefore   time.Duration `default:"3s"`   // what must be left of the invocation to begin another act
-	ActWithin    time.Duration `default:"8s"`   // age of the look from which it is too old to act upon
-	Continuous   time.Duration `default:"10m"`  // gap between two looks after which suspicions begin anew
-	BelieveOld   time.Duration `default:"30m"`  // how long an API server must show a state older than one already seen to be believed
-	MaxSuspects  int           `default:"2000"` // that are remembered
-	MaxActs      int           `default:"200"`  // in one run
-	Parallel     int           `default:"50"`   // claims at work at once, so that a thousand drains come round in two seconds
-	ParallelPods int           `default:"10"`   // pods of each that are asked to leave at once
+	Confirm     time.Duration `default:"30s"` // between the look that first sees something wrong and the one that acts
+	JoinWithin  time.Duration `default:"15m"` // for an instance's node to join
+	RepairAfter time.Duration // for how long a condition of a node may be bad, whichever: 10 min of accelerators, 30 min of the others
+	// of a NodePool's nodes, rounded up: where more are unhealthy, none is repaired; 20
+	RepairPercent int
+	LeaseMargin   time.Duration `default:"2s"`   // how long the lease outlives the invocation's deadline
+	StopBefore    time.Duration `default:"3s"`   // what must be left of the invocation to begin another act
+	ActWithin     time.Duration `default:"8s"`   // age of the look from which it is too old to act upon
+	Continuous    time.Duration `default:"10m"`  // gap between two looks after which suspicions begin anew
+	BelieveOld    time.Duration `default:"30m"`  // how long an API server must show a state older than one already seen to be believed
+	MaxSuspects   int           `default:"2000"` // that are remembered
+	MaxActs       int           `default:"200"`  // in one run
+	Parallel      int           `default:"50"`   // claims at work at once, so that a thousand drains come round in two seconds
+	ParallelPods  int           `default:"10"`   // pods of each that are asked to leave at once
 
 	// Of drain runs.
 	Drain         drain.Settings
