@@ -143,7 +143,8 @@ func TestWithoutTheSettingOnlyWhatAlarmsGoByIsSent(t *testing.T) {
 
 func TestEverySeriesIsNamedAndMeansSomething(t *testing.T) {
 	seen := map[string]bool{}
-	allowed := []string{"Cluster", "NodePool", "CapacityType", "Reason", "Decision", "MessageType"}
+	allowed := []string{"Cluster", "NodePool", "CapacityType", "Reason", "Decision", "MessageType", "Blocker",
+		"ConsolidationPolicy", "TerminationMode"}
 	for _, s := range AllSeries() {
 		if !regexp.MustCompile(`^[A-Z][A-Za-z0-9]+$`).MatchString(s.Name) || seen[s.Name] || s.Means == "" || s.Program == "" || !slices.Contains(units, s.Unit) {
 			t.Errorf("%+v", s)

@@ -144,6 +144,22 @@ var (
 		Name: "SavingsPerHour", Unit: NoUnit, Dimensions: cluster, Program: "disrupt",
 		Means: "USD per hour that the disruption commands of a run save",
 	}
+	PodsDisruptionInitiated = Series{
+		Name: "PodsDisruptionInitiated", Unit: Count, Program: "disrupt",
+		Dimensions: []string{ofCluster, ofReason, "ConsolidationPolicy", "TerminationMode"},
+		Means:      "pods that disruption commands move; TerminationMode is graceful, eventual or forceful",
+		Upstream:   "karpenter_pods_disruption_initiated_total",
+	}
+	NodesWaiting = Series{
+		Name: "NodesWaiting", Unit: Count, Program: "disrupt", Gauge: true,
+		Dimensions: []string{ofCluster, ofReason, "Blocker"},
+		Means: "nodes that are empty, drifted, too old or too many and stay, at the last disruption run; Blocker is " +
+			"Budget, Capacity, Pods, Quiet, Stopped, Turn or Other",
+	}
+	SavingsDelayedPerHour = Series{
+		Name: "SavingsDelayedPerHour", Unit: NoUnit, Dimensions: cluster, Program: "disrupt", Gauge: true,
+		Means: "USD per hour of empty nodes that stay, and of consolidation that was found and has to wait",
+	}
 	PricePerHour = Series{
 		Name: "PricePerHour", Unit: NoUnit, Dimensions: cluster, Program: "disrupt", Gauge: true,
 		Means: "USD per hour of all nodes of NodePools, at the last disruption run", Upstream: "karpenter_nodepools_cost_total",
@@ -165,7 +181,8 @@ func AllSeries() []Series {
 		PodsSchedulingDecisionDuration, MillisToLaunch, LaunchesFailed, SilentWatchers, HintsRefused,
 		ClusterStateNodeCount, NodeClaimsTerminated, NodeClaimsDisrupted, NodesTerminationDuration, PodsDrained, PodsEvictionsRefused,
 		InterruptionReceivedMessages, MessagesRefused, RemovalsPutOff,
-		VoluntaryDisruptionDecisions, VoluntaryDisruptionQueueFailures, SavingsPerHour, PricePerHour,
+		VoluntaryDisruptionDecisions, VoluntaryDisruptionQueueFailures, SavingsPerHour,
+		PodsDisruptionInitiated, NodesWaiting, SavingsDelayedPerHour, PricePerHour,
 		NodeClassesNotReady, NodeClaimsDrifted,
 	}
 }

@@ -48,6 +48,11 @@ type DisruptPlan struct {
 	// Quiet are the claims whose nodes no pod has come to or left for as long as consolidateAfter of their NodePool
 	// asks for, by node. What follows from it is in Commands and Kept, so that it is not written down.
 	Quiet []string `json:"-"`
+	// Waiting counts the nodes that are empty, drifted, too old or too many and stay, by reason and blocker; Delayed is
+	// what is not saved by that, and by commands to consolidate that were found and wait, per hour. Both follow from
+	// the rest and are not written down.
+	Waiting []WaitingNodes `json:"-"`
+	Delayed MicroUSD       `json:"-"`
 	// Of all nodes of pools, per hour, now and once the commands are carried out. A node whose offering is not known
 	// counts nothing.
 	PriceBefore MicroUSD `json:"priceBefore"`
@@ -79,6 +84,13 @@ type PlannedCommand struct {
 	// What the command is to remember: see Command.
 	Inputs    string   `json:"inputs,omitempty"`
 	Workloads []string `json:"workloads,omitempty"`
+}
+
+// WaitingNodes is how many nodes there is one reason to disrupt and one kind of obstacle to it.
+type WaitingNodes struct {
+	Reason  string `json:"reason"`  // ReasonEmpty and the like
+	Blocker string `json:"blocker"` // Budget, Capacity, Pods, Quiet, Stopped, Turn, Other
+	Nodes   int    `json:"nodes"`
 }
 
 // Unspread is a ScheduleAnyway topology spread of pods that a command moves, which is kept less well after it.

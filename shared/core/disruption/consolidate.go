@@ -92,15 +92,19 @@ func (p *planner) accept(commands []model.PlannedCommand, why notes, t *tried) (
 		switch {
 		case no != nil:
 		case !p.budgets.fits(command.Reason, nodes...):
+			p.delayed += command.Savings
 			for _, node := range nodes {
 				p.constrain(node, command.Reason, len(nodes)-1)
 			}
 			continue
 		case p.full():
+			p.delayed += command.Savings
 			keepAll(nodes, tooManyCommands)
 			continue
 		default:
-			no = p.unbalanced(command, nodes)
+			if no = p.unbalanced(command, nodes); no != nil {
+				p.delayed += command.Savings
+			}
 		}
 		if no != nil {
 			for _, node := range nodes {

@@ -24,6 +24,7 @@ func Plan(in Input) model.DisruptPlan {
 	for i := range out.Commands {
 		out.PriceAfter -= out.Commands[i].Savings
 	}
+	out.Waiting, out.Delayed = p.waiting()
 	for _, node := range p.fork.poolNodes {
 		if node.consolidatable() {
 			out.Quiet = append(out.Quiet, node.Claim.Name)

@@ -17,6 +17,7 @@ type planner struct {
 	spread      *spread.Balance        // of the commands so far
 	chosen      []model.PlannedCommand // so far
 	constrained bool                   // budgets alone kept something back
+	delayed     model.MicroUSD         // per hour, that commands to consolidate would save which have to wait
 	replan      replan
 }
 

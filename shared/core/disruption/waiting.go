@@ -57,7 +57,9 @@ func (p *planner) waiting() (out []model.WaitingNodes, delayed model.MicroUSD) {
 		if reason == model.ReasonEmpty {
 			delayed += node.Price
 		}
-		i := slices.IndexFunc(out, func(w model.WaitingNodes) bool { return w.Reason == reason && w.Blocker == blocker })
+		i := slices.IndexFunc(out, func(w model.WaitingNodes) bool {
+			return w.Reason == reason && w.Blocker == blocker
+		})
 		if i < 0 {
 			i, out = len(out), append(out, model.WaitingNodes{Reason: reason, Blocker: blocker})
 		}

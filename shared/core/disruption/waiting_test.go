@@ -19,7 +19,8 @@ func TestM94PlansCountWhatWaits(t *testing.T) {
 		pool("kept", never).node("empty4", "kept")
 	plan := Plan(w.in)
 	want := []model.WaitingNodes{
-		{Reason: model.ReasonDrifted, Blocker: "Pods", Nodes: 1}, {Reason: model.ReasonEmpty, Blocker: "Budget", Nodes: 1},
+		{Reason: model.ReasonDrifted, Blocker: "Pods", Nodes: 1},
+		{Reason: model.ReasonEmpty, Blocker: "Budget", Nodes: 1},
 	}
 	if !slices.Equal(plan.Waiting, want) || plan.Delayed != 200_000 {
 		t.Errorf("%+v wait, $%g delayed", plan.Waiting, plan.Delayed.USD())

@@ -96,8 +96,33 @@ func (r *proposer) commitOne(ctx context.Context, command model.Command, claims 
 	r.state.Commands = append(r.state.Commands, command)
 	r.out.Committed = append(r.out.Committed, command.ID)
 	r.out.countDecided(&command)
+	r.out.countMoved(&command, r.snapshot.Pools)
 	r.fresh = append(r.fresh, command)
 	return true
+}
+
+// countMoved adds the pods that the command moves, by what the NodePool of its first node says.
+func (o *Outcome) countMoved(command *model.Command, pools []model.Pool) {
+	i := slices.IndexFunc(pools, func(p model.Pool) bool { return p.Name == command.Targets[0].Pool })
+	if i < 0 || command.PodsMoved == 0 {
+		return
+	}
+	moved := Moved{Reason: command.Reason, Mode: "graceful"}
+	if command.Reason == model.ReasonEmpty || command.Reason == model.ReasonUnderutilized {
+		moved.Policy = pools[i].Disruption.Policy
+	}
+	if grace := pools[i].Template.GraceSeconds; grace != nil {
+		if moved.Mode = "eventual"; *grace <= 0 {
+			moved.Mode = "forceful"
+		}
+	}
+	n := slices.IndexFunc(o.Moved, func(m Moved) bool {
+		return m.Reason == moved.Reason && m.Policy == moved.Policy && m.Mode == moved.Mode
+	})
+	if n < 0 {
+		n, o.Moved = len(o.Moved), append(o.Moved, moved)
+	}
+	o.Moved[n].Pods += command.PodsMoved
 }
 
 // countDecided adds one to the commands of its reason that do what it does.

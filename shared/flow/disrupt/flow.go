@@ -125,6 +125,10 @@ type Outcome struct {
 	Catalog     *model.CatalogUse `json:"machines,omitempty"`    // what catalog was decided by
 	Millis      map[string]int64  `json:"millis,omitempty"`      // since the start of the run, by what was reached
 	Problems    []string          `json:"problems,omitempty"`
+
+	Waiting []model.WaitingNodes `json:"waiting,omitempty"` // nodes there is reason to disrupt, and that stay
+	Delayed float64              `json:"delayed,omitempty"` // USD per hour that is not saved while something waits
+	Moved   []Moved              `json:"moved,omitempty"`   // pods of what was committed
 }
 
 // Decided is how many commands were committed for one reason that do the same.
@@ -132,6 +136,14 @@ type Decided struct {
 	Reason   string `json:"reason"`             // model.ReasonEmpty and the like
 	Replaces bool   `json:"replaces,omitempty"` // instances are launched in the place of those disrupted
 	Commands int    `json:"commands"`
+}
+
+// Moved is how many pods commands move, by reason and by what the NodePool says, in Karpenter's words.
+type Moved struct {
+	Reason string `json:"reason"`
+	Policy string `json:"policy,omitempty"` // consolidationPolicy, of what it has an effect on
+	Mode   string `json:"mode"`             // graceful, eventual or forceful, by terminationGracePeriod
+	Pods   int    `json:"pods"`
 }
 
 // seconds of a duration.

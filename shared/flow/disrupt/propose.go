@@ -112,6 +112,7 @@ func (r *proposer) planned(input disruption.Input) (plan model.DisruptPlan, ok b
 func (o *Outcome) measure(plan *model.DisruptPlan) {
 	o.Planned, o.Constrained = len(plan.Commands), plan.Constrained
 	o.PriceBefore, o.PriceAfter = plan.PriceBefore.USD(), plan.PriceAfter.USD()
+	o.Waiting, o.Delayed = plan.Waiting, plan.Delayed.USD()
 	o.Nodes, o.Kept = len(plan.Kept), map[string]int{}
 	for i := range plan.Kept {
 		if reasons := plan.Kept[i].Reasons; len(reasons) > 0 {

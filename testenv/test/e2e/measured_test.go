@@ -28,6 +28,8 @@ var rareSeries = map[string]string{
 	"RemovalsPutOff":                   "more nodes ended than may in five minutes, of themselves",
 	"MessagesRefused":                  "a message is in a queue that does not carry it",
 	"HintsRefused":                     "a hint is in another cluster's plan queue, or in a group made up",
+	"NodesWaiting":                     "a node is to be disrupted, and something is in the way",
+	"SavingsDelayedPerHour":            "the same, of a node that is empty or too expensive",
 	"VoluntaryDisruptionQueueFailures": "a command did not hold, or its replacement did not come",
 }
 
