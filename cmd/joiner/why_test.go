@@ -190,7 +190,7 @@ status:
 `, spec, ready)
 }
 
-// D3: for canned causes of a pending pod the first line names the true cause and the nearest remedy.
+// D3, M112: for canned causes of a pending pod the first line names the true cause and the nearest remedy.
 func TestWhyPodNamesTheCauseAndTheRemedyInItsFirstLine(t *testing.T) {
 	if len(causes) < 25 {
 		t.Fatalf("%d causes", len(causes))

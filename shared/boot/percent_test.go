@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// M79: a percentage is a whole number from 1 to 100, and anything else is refused with a remedy.
+// M79, M104: a percentage is a whole number from 1 to 100, and anything else is refused with a remedy.
 func TestM79Percentages(t *testing.T) {
 	for text, want := range map[string]Percent{"1": 1, "40": 40, "100%": 100} {
 		var p Percent

@@ -13,8 +13,8 @@ func nightly(s *model.PodShape) {
 	s.Window = &model.PodWindow{Schedule: "0 2 * * *", Duration: "2h", TimeZone: "Europe/Berlin"}
 }
 
-// M86: a node that drifted stays as it is while the window of a pod of it is closed, whatever terminationGracePeriod
-// says, and the plan says when to look again. Within the window it goes.
+// M86, M106: a node that drifted stays as it is while the window of a pod of it is closed, whatever
+// terminationGracePeriod says, and the plan says when to look again. Within the window it goes.
 func TestM86NodesStayOutsideTheWindowsOfTheirPods(t *testing.T) {
 	opens := time.Date(2026, 5, 29, 0, 0, 0, 0, time.UTC).Unix() // 02:00 in Berlin
 	w := newWorld().pool("general").node("n", "general", drifted(testNow-60), grace(60)).running("db", "n", 2, nightly)

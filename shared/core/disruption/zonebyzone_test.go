@@ -18,8 +18,8 @@ func zonal(changes ...func(*model.Pool)) *world {
 	return w
 }
 
-// M85: with the annotation nodes that drifted go in one zone at a time, however many the budgets allow; the others say
-// what they wait for. Without it all go.
+// M85, M100: with the annotation nodes that drifted go in one zone at a time, however many the budgets allow; the
+// others say what they wait for. Without it all go.
 func TestM85DriftGoesZoneByZone(t *testing.T) {
 	w := zonal()
 	plan := Plan(w.in)

@@ -30,7 +30,7 @@ func TestS28WarningWinsOverACommand(t *testing.T) {
 	}
 }
 
-// The table of notices: what each kind does to the claim, what it asks for, and what people learn.
+// M103: the table of notices: what each kind does to the claim, what it asks for, and what people learn.
 func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 	const ends = "TerminatingOnInterruption"
 	for _, c := range []struct {
