@@ -69,7 +69,7 @@ conform: synth-lint ## what synth-lint does, the contract suites against our mod
 readings: ## the suites where AWS's documentation is read the other way: every doubt at once, and one by one (about an hour)
 	GO="$(GO)" testenv/readings.sh
 
-oracle: ## plans of what Karpenter's unit specs ask for and of 10,000 random problems, 2,000 clusters to disrupt nodes of, 2,000 whose pods are spread and twelve of the benchmarks', and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
+oracle: ## plans of what Karpenter's unit specs ask for and of 10,000 random problems, 2,000 clusters to disrupt nodes of, 2,000 whose pods are spread and twelve of the benchmarks', 10,000 claims for devices, and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
 	cd testenv/bench/oracle && $(GO) run ./run $(ORACLEFLAGS)
 
 referee: ## what we say to AWS beside Karpenter's own AWS provider, and what each may do by the other's policies, under both readings of AWS: testenv/bench/referee/DIFFERENCES.md has all that differs

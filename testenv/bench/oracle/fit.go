@@ -30,7 +30,8 @@ var Groups = []Group{
 	{"volumes", []string{names.VolumeBinding, names.VolumeZone, names.VolumeRestrictions}, []string{pack.VolumeConflict}},
 	{"spread", []string{names.PodTopologySpread}, []string{pack.TopologySpread}},
 	{"pod affinity", []string{names.InterPodAffinity}, []string{pack.PodAffinity, pack.PodAntiAffinity}},
-	{"beyond", []string{names.DynamicResources, names.NodeDeclaredFeatures}, nil},
+	{"devices", []string{names.DynamicResources}, []string{pack.DevicesUnavailable}},
+	{"beyond", []string{names.NodeDeclaredFeatures}, nil},
 }
 
 // TopologyGroup counts, for one group, what both sides said of the pairs.

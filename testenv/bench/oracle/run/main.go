@@ -28,6 +28,8 @@ func main() {
 	flag.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0), "problems at once")
 	var d oracle.Disruptions
 	flag.IntVar(&d.Clusters, "clusters", 2000, "clusters of which nodes are given back")
+	var claims oracle.Devices
+	flag.IntVar(&claims.Claims, "claims", 10_000, "claims for devices to compare, at least")
 	spreads := flag.Int("spreads", 2000, "clusters whose pods are spread, of which nodes are given back")
 	sizes := flag.String("nodes", "100,1000", "sizes of the benchmarks' clusters of which nodes are given back, with commas between them; empty = none")
 	families := flag.String("families", "underused,guarded", "families of them")
@@ -89,6 +91,13 @@ func main() {
 		os.Exit(1)
 	}
 	specs.Write(os.Stdout, *perKind)
+	claims.First = c.First
+	devices, err := claims.Run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	devices.Write(os.Stdout, *perKind)
 	report := c.Run()
 	report.Write(os.Stdout, *perKind)
 	d.First, d.Workers, d.Depth = c.First, c.Workers, c.Depth
@@ -108,7 +117,8 @@ func main() {
 	fmt.Printf("%d findings are known (OWED.md), %d are new, %d known ones are gone\n", len(report.Findings)-len(fresh), len(fresh), len(gone))
 	fresh = append(fresh, gone...)
 	sound := oracle.Convergences(os.Stdout, strings.Split(*families, ","), nodes, *seeds, oracle.Depth{Orders: 1})
-	if len(fresh)+len(report.Fit.Findings)+len(report.Errors) > 0 || len(freshSpread)+len(goneSpread)+len(spread.Errors) > 0 || given.Failed() || specs.Failed() || !sound {
+	if len(fresh)+len(report.Fit.Findings)+len(report.Errors) > 0 || len(freshSpread)+len(goneSpread)+len(spread.Errors) > 0 || given.Failed() || specs.Failed() || devices.Failed() ||
+		!sound {
 		os.Exit(1)
 	}
 }
