@@ -146,7 +146,8 @@ func (r *reclaimed) summary() {
 		return
 	}
 	before := plan.PriceBefore.USD()
-	r.sentence("%s of NodePools %s %s per hour, %s per month.", many(len(r.pools), "node"), costs(len(r.pools)), dollars(before), dollarsRound(before*hoursPerMonth))
+	r.sentence("%s of NodePools %s %s per hour, %s per month.", many(len(r.pools), "node"), costs(len(r.pools)),
+		dollars(before), dollarsRound(before*hoursPerMonth))
 	if len(plan.Commands) == 0 {
 		r.line("Nothing to disrupt.")
 		return
@@ -162,7 +163,8 @@ func (r *reclaimed) summary() {
 	case saved < 0:
 		r.sentence("That costs %s per hour more, %s per month.", dollars(-saved), dollarsRound(-saved*hoursPerMonth))
 	case before > 0:
-		r.sentence("That saves %s per hour, %s per month, %.0f%%.", dollars(saved), dollarsRound(saved*hoursPerMonth), 100*saved/before)
+		r.sentence("That saves %s per hour, %s per month, %.0f%%.",
+			dollars(saved), dollarsRound(saved*hoursPerMonth), 100*saved/before)
 	}
 }
 
