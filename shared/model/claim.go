@@ -38,6 +38,8 @@ type Claim struct {
 	GraceSeconds  *int64            `json:"graceSeconds,omitempty"`
 	ExpireSeconds *int64            `json:"expireSeconds,omitempty"`
 	Pods          []PodRef          `json:"pods,omitempty"` // planned onto it, by key
+	// of the devices that those pods claim, by name: its node is to have devices of each
+	DeviceDrivers []string `json:"deviceDrivers,omitempty"`
 	// held against the pool's limits; 0 ≤ what was settled ≤ held until settled
 	Reserved Resources `json:"held,omitempty"`
 	Decision string    `json:"decision,omitempty"`

@@ -1,5 +1,8 @@
 package model
 
+// PublishSeconds is how long after a node was made its drivers may take to publish its devices.
+const PublishSeconds = 15 * 60
+
 // PodClaim is an entry of a pod's spec.resourceClaims: either a ResourceClaim by its name, or one that is made for the
 // pod from a ResourceClaimTemplate.
 type PodClaim struct {

@@ -28,6 +28,8 @@ type PlannedClaim struct {
 	Annotations   map[string]string `json:"annotations,omitempty"`
 	Taints        []Taint           `json:"taints,omitempty"`
 	StartupTaints []Taint           `json:"startupTaints,omitempty"`
+	// of the devices that its pods claim, by name
+	DeviceDrivers []string `json:"deviceDrivers,omitempty"`
 	// the most any acceptable type would take of the pool's limits, with nodes=1
 	Reserve Resources `json:"hold"`
 	Pods    []PodRef  `json:"pods"` // by key

@@ -27,7 +27,7 @@ func (x *Index) OfNode(name string) *Devices {
 		return known
 	}
 	slices := decoded(x.slices[name], name)
-	if n := x.nodes[name]; n != nil && n.CreatedUnix+PublishSeconds > x.nowUnix {
+	if n := x.nodes[name]; n != nil && n.CreatedUnix+model.PublishSeconds > x.nowUnix {
 		slices = append(slices, x.expected(n, slices)...)
 	}
 	out := x.devices(name, slices)
@@ -108,6 +108,18 @@ func (d *Devices) TakeAll(list []*Claims) *Devices {
 		}
 	}
 	return d
+}
+
+// Drivers returns the drivers whose devices are taken, sorted.
+func (d *Devices) Drivers() []string {
+	var out []string
+	for _, a := range d.taken {
+		for i := range a.results {
+			out = append(out, a.results[i].Driver)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Take returns the devices less what is allocated for the claims; nil where they do not suffice.

@@ -14,9 +14,6 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// PublishSeconds is how long after a node was made its drivers may take to publish its devices.
-const PublishSeconds = 15 * 60
-
 // maxExpressions is how many compiled expressions are kept.
 const maxExpressions = 256
 

@@ -106,7 +106,7 @@ func whole(list []*resourceapi.ResourceSlice) bool {
 // barren reports whether a node of the type has had the time to publish devices and has published none.
 func (x *Index) barren(kind string) bool {
 	return slices.ContainsFunc(x.byType[kind], func(n *model.Node) bool {
-		return n.CreatedUnix+PublishSeconds <= x.nowUnix && len(x.slices[n.Name]) == 0
+		return n.CreatedUnix+model.PublishSeconds <= x.nowUnix && len(x.slices[n.Name]) == 0
 	})
 }
 

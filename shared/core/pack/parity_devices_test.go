@@ -129,6 +129,9 @@ func TestF095ClaimsChooseInstanceTypesByWhatTheyHave(t *testing.T) {
 	if claim := claimOf(plan, "small-00000"); !strings.HasPrefix(claim.Offering.InstanceType, "g5") {
 		t.Errorf("a pod that claims a GPU is on %s", claim.Offering.InstanceType)
 	}
+	if drivers := claimOf(plan, "small-00000").DeviceDrivers; !slices.Equal(drivers, []string{gpuDriver}) {
+		t.Errorf("its node is waited for until drivers %v have published devices", drivers)
+	}
 	for _, name := range claimOf(plan, "small-00000").InstanceTypes {
 		if !strings.HasPrefix(name, "g5") {
 			t.Errorf("the claim may become %s, which has no GPU", name)

@@ -366,7 +366,7 @@ func (d *drafter) claimOf(planned *model.PlannedClaim, launch model.Launch, pool
 		Name: planned.Name, Pool: pool.Name, PoolUID: pool.UID, Class: planned.Class, State: model.Intended, Version: 1,
 		Requirements: planned.Requirements, Requests: planned.Requests, InstanceTypes: planned.InstanceTypes,
 		Labels: planned.Labels, Annotations: annotations(*planned, pool, class, d.reg.CA),
-		Taints: planned.Taints, StartupTaints: planned.StartupTaints,
+		Taints: planned.Taints, StartupTaints: planned.StartupTaints, DeviceDrivers: planned.DeviceDrivers,
 		GraceSeconds: pool.Template.GraceSeconds, ExpireSeconds: pool.Template.ExpireAfterSeconds,
 		Pods: planned.Pods, Reserved: held, Decision: decision, CreatedUnix: d.now(),
 	}

@@ -79,6 +79,29 @@ func tagged(claim *model.Claim) bool {
 	return claim.InstanceID == "" || claim.Annotations[model.AnnotationTagged] == "true"
 }
 
+// publishWait is for how long drivers are waited for after a node was made, in seconds: from then on it is a node
+// without their devices.
+const publishWait = model.PublishSeconds
+
+// undevised says which drivers, of the devices that the claim was launched for, have published none on its node yet; ""
+// where all have, or are no longer waited for.
+func undevised(node *model.Node, claim *model.Claim, snapshot *model.Snapshot, nowUnix int64) string {
+	if len(claim.DeviceDrivers) == 0 || node.CreatedUnix+publishWait <= nowUnix {
+		return ""
+	}
+	missing := slices.Clone(claim.DeviceDrivers)
+	for i := range snapshot.ResourceSlices {
+		if s := &snapshot.ResourceSlices[i]; s.Node == node.Name {
+			missing = slices.DeleteFunc(missing, func(driver string) bool { return driver == s.Driver })
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("node %s has no ResourceSlice of driver %s yet, for whose devices claim %s was launched",
+		node.Name, strings.Join(missing, ", "), claim.Name)
+}
+
 // unready says why a node that is, or is about to be, registered is not initialized yet, as reason and message of that
 // condition. A node is initialized, and both are empty, once it is Ready, its startup taints and those that go by
 // themselves are gone, and it has every resource the claim was launched for.

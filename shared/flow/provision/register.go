@@ -79,6 +79,9 @@ func (g *registrar) registerNode(ctx context.Context, claim model.Claim, nodes [
 		return g.deferRegistration(ctx, claim, node, pending, err)
 	}
 	reason, message := unready(node, &next)
+	if missing := undevised(node, &next, g.snapshot, g.now()); reason == "" && missing != "" {
+		reason, message = waitResource, missing
+	}
 	if len(nominees) > 0 && !node.Registered() {
 		closed := reason == waitNotReady || reason == waitPassing
 		if closed && g.now()-node.CreatedUnix <= nomineesWait {

@@ -56,6 +56,7 @@ func (p *Planner) claim(r *Packing, n *Node, spare []int64) model.PlannedClaim {
 		Annotations:   maps.Clone(source.Template.Annotations),
 		Taints:        slices.Clone(source.Template.Taints),
 		StartupTaints: slices.Clone(source.Template.StartupTaints),
+		DeviceDrivers: r.drivers(n),
 		Reserve:       pool.Market.LimitUse(types, usable, ceiling),
 		Pods:          input.Refs(p.In.Snapshot, n.Pods),
 	}

@@ -245,6 +245,24 @@ func (r *Packing) withDevices(set *offerings.Set, items []item) *offerings.Set {
 	return r.Pool.SetOf(mask)
 }
 
+// drivers returns the drivers whose devices the node's pods claim, should it be bought as its cheapest offering.
+func (r *Packing) drivers(n *Node) []string {
+	devices, claiming := r.index.OfType(r.Pool.Market.Types[r.Pool.Market.Columns[n.Column].Instance].Name), false
+	for _, it := range n.Items {
+		unit := r.Batches[it.Batch].PodGroup.Devices
+		claiming = claiming || len(unit) > 0
+		for range it.count {
+			if after := devices.TakeAll(unit); after != nil {
+				devices = after
+			}
+		}
+	}
+	if !claiming {
+		return nil
+	}
+	return devices.Drivers()
+}
+
 // suffice reports whether the devices suffice for the items, one after the other.
 func (r *Packing) suffice(devices *device.Devices, items []item) bool {
 	for _, it := range items {
