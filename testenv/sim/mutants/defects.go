@@ -291,7 +291,7 @@ var defects = []defect{
 		"\t\ts.doomed = append(s.doomed, s.claim.InstanceID)\n", "\t\ts.doomed = append(s.doomed, s.claim.InstanceID)\n\t\tdefer s.free(ctx, KindNode)\n"},
 	// The one that goes unnoticed: the resync takes off what the drain left, within minutes.
 	{"finalizer never off", interruption + "step.go",
-		"if !s.remove(ctx, kind) || !s.free(ctx, kind) {", "if !s.remove(ctx, kind) {"},
+		"if _, freed := s.free(ctx, KindNodeClaim); !freed {", "if false {"},
 	{"brake ignored for repair", interruption + "confirm.go",
 		"if removed >= room {", "if removed >= room && f.Kind != lifecycle.Impaired {"},
 	{"notices of other regions and accounts believed", interruption + "noticecluster.go",
@@ -412,7 +412,7 @@ var defects = []defect{
 	{"zonal shifts not heeded by disruption", disrupt + "state.go",
 		"return append(offerings, l.Shifts.Unavailable(l.NowUnix)...)", "return offerings"},
 	{"nodes of shifted zones disrupted", disruption + "evaluate.go",
-		"if shift.UntilUnix > e.now && shift.Shifts(node.Node) {", "if shift.UntilUnix > e.now+1<<40 {"},
+		"\t\tif shift.Shifts(node.Node) {", "\t\tif shift == nil {"},
 	{"zonal shifts that nobody can ask about drop out", "shared/flow/catalog/shift.go", "\t\t\tr.unasked(err)\n",
 		"\t\t\tr.unasked(err)\n\t\t\t_ = r.flow.Shifts.PutShifts(ctx, r.reg.Cluster, next)\n"},
 	{"last pod events not shown", disrupt + "events.go", "at > object.PodEventUnix", "at < object.PodEventUnix"},

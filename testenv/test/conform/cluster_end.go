@@ -93,9 +93,9 @@ func clusterRemoves(b plane, ender interruption.Cluster) {
 		b.t.Fatalf("node %v, object %v: removed instead of others", hasNode, hasObject)
 	}
 	if holds, ok := ender.(interface { // our finalizer, which is another contract's
-		Free(context.Context, string, model.Object) error
+		Free(context.Context, string, model.Object) (bool, error)
 	}); ok {
-		if err := holds.Free(b.t.Context(), interruption.KindNodeClaim, model.Object{Name: claim.Name, UID: uid}); err != nil {
+		if _, err := holds.Free(b.t.Context(), interruption.KindNodeClaim, model.Object{Name: claim.Name, UID: uid}); err != nil {
 			b.t.Fatal(err)
 		}
 	}
