@@ -23,8 +23,8 @@ func TestAPriceCurveOfNothingIsFlat(t *testing.T) {
 	}
 }
 
-// TestU3AfterAPauseTheCurveSaysWhatHappened: what came and went while no page was open is in the curve of a page that opens
-// again, of one that was there before the pause, and of a console that starts then, alike.
+// TestU3AfterAPauseTheCurveSaysWhatHappened: what came and went while no page was open is in the curve of a page that
+// opens again, of one that was there before the pause, and of a console that starts then, alike.
 func TestU3AfterAPauseTheCurveSaysWhatHappened(t *testing.T) {
 	now := start
 	settings := Settings{Now: func() time.Time { return now }, Span: time.Hour}
@@ -40,13 +40,17 @@ func TestU3AfterAPauseTheCurveSaysWhatHappened(t *testing.T) {
 	there.take(t, <-messages)
 
 	peak := model.Claim{
-		Name: "default-9", Pool: "default", State: model.Launched, InstanceID: "i-9", InstanceType: "m.large", Zone: "z1", CapacityType: "spot", Price: 4_000_000,
+		Name: "default-9", Pool: "default", State: model.Launched, InstanceID: "i-9", Price: 4_000_000,
+		InstanceType: "m.large", Zone: "z1", CapacityType: "spot",
 		CreatedUnix: start.Unix() + 118, LaunchedUnix: start.Unix() + 120, Decision: "01A",
 	}
 	source.mu.Lock()
 	source.records = Records{
-		Decisions: []model.Decision{{ID: "01A", AtUnix: start.Unix() + 118, Pending: 9, Launched: []string{"default-9"}, Rounds: []model.Round{{Launched: []model.Claim{peak}}}}},
-		Removals:  []model.Removal{{Claim: peak, GoneUnix: start.Unix() + 300, PricePerHour: 4_000_000, Reason: "Empty"}},
+		Decisions: []model.Decision{{
+			ID: "01A", AtUnix: start.Unix() + 118, Pending: 9, Launched: []string{"default-9"},
+			Rounds: []model.Round{{Launched: []model.Claim{peak}}},
+		}},
+		Removals: []model.Removal{{Claim: peak, GoneUnix: start.Unix() + 300, PricePerHour: 4_000_000}},
 	}
 	source.mu.Unlock()
 	source.set(small(600, 1, 0), nil)
@@ -59,7 +63,8 @@ func TestU3AfterAPauseTheCurveSaysWhatHappened(t *testing.T) {
 	fresh.Refresh(t.Context())
 
 	want := fresh.state.Prices
-	if !slices.Contains(want, PricePoint{start.Unix() + 120, 4_040_000}) || !slices.Contains(want, PricePoint{start.Unix() + 300, 40_000}) {
+	up, down := PricePoint{start.Unix() + 120, 4_040_000}, PricePoint{start.Unix() + 300, 40_000}
+	if !slices.Contains(want, up) || !slices.Contains(want, down) {
 		t.Fatalf("the records' curve lacks the peak: %v", want)
 	}
 	if !slices.Equal(feed.state.Prices, want) {
@@ -70,15 +75,16 @@ func TestU3AfterAPauseTheCurveSaysWhatHappened(t *testing.T) {
 	}
 }
 
-// TestU3LateRecordsMendTheCurve: an instance that came and went between two looks is known by its record alone, which may be late.
+// TestU3LateRecordsMendTheCurve: an instance that came and went between two looks is known by its record alone, which
+// may be late.
 func TestU3LateRecordsMendTheCurve(t *testing.T) {
 	now := start
 	source := &script{cluster: small(0, 1, 0)}
 	feed := NewFeed(source, Settings{Now: func() time.Time { return now }, Span: time.Hour})
 	for second := range 12 {
 		if second == 9 {
-			peak := model.Claim{Name: "default-9", Pool: "default", InstanceID: "i-9", Price: 500_000, LaunchedUnix: start.Unix() + 2}
-			source.records.Removals = []model.Removal{{Claim: peak, GoneUnix: start.Unix() + 3, PricePerHour: 500_000, Reason: "Empty"}}
+			peak := model.Claim{Name: "default-9", InstanceID: "i-9", Price: 500_000, LaunchedUnix: start.Unix() + 2}
+			source.records.Removals = []model.Removal{{Claim: peak, GoneUnix: start.Unix() + 3, PricePerHour: 500_000}}
 		}
 		now = start.Add(time.Duration(second) * time.Second)
 		source.set(small(second, 1, 0), nil)
@@ -91,11 +97,13 @@ func TestU3LateRecordsMendTheCurve(t *testing.T) {
 
 // TestU3AClaimWithoutAnInstanceCountsFromWhenItWasMade: its price is not drawn into the time before.
 func TestU3AClaimWithoutAnInstanceCountsFromWhenItWasMade(t *testing.T) {
-	intended := model.Claim{Name: "default-2", Pool: "default", State: model.Intended, Price: 70_000, CreatedUnix: start.Unix() - 5}
+	made := start.Unix() - 5
+	intended := model.Claim{Name: "default-2", Pool: "default", State: model.Intended, Price: 70_000, CreatedUnix: made}
 	source := &script{cluster: small(0, 1, 0, intended)}
 	feed := NewFeed(source, Settings{Now: func() time.Time { return start }, Span: time.Hour})
 	feed.Refresh(t.Context())
-	if got := feed.state.Prices; !slices.Contains(got, PricePoint{start.Unix() - 5, 110_000}) || slices.Contains(got, PricePoint{start.Unix() - 3600, 110_000}) {
+	early := PricePoint{start.Unix() - 3600, 110_000}
+	if got := feed.state.Prices; !slices.Contains(got, PricePoint{made, 110_000}) || slices.Contains(got, early) {
 		t.Errorf("the curve is %v", got)
 	}
 }

@@ -114,7 +114,8 @@ func Decisions(out io.Writer, decided []explain.Decided, headers bool) error {
 		d := &decided[listed]
 		said := what(d)
 		if run > 1 {
-			said += fmt.Sprintf(" (%d runs in %s)", run, time.Duration(d.AtUnix-decided[listed+run-1].AtUnix)*time.Second)
+			seconds := d.AtUnix - decided[listed+run-1].AtUnix
+			said += fmt.Sprintf(" (%d runs in %s)", run, time.Duration(seconds)*time.Second)
 		}
 		rows = append(rows, []string{clock(d.AtUnix), d.By, d.ID, said})
 		listed += max(run, 1)
@@ -134,7 +135,8 @@ func Decisions(out io.Writer, decided []explain.Decided, headers bool) error {
 func withoutEffect(decided []explain.Decided) int {
 	for n := range decided {
 		d, first := &decided[n], &decided[0]
-		if d.Launched+d.Failed+d.Nodes > 0 || d.Open || d.By != first.By || d.Pending != first.Pending || d.Unschedulable != first.Unschedulable {
+		same := d.By == first.By && d.Pending == first.Pending && d.Unschedulable == first.Unschedulable
+		if !same || d.Open || d.Launched+d.Failed+d.Nodes > 0 {
 			return n
 		}
 	}

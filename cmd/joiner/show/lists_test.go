@@ -11,7 +11,10 @@ import (
 func TestDecisionsSayWhatCameOfThem(t *testing.T) {
 	var out strings.Builder
 	err := show.Decisions(&out, []explain.Decided{
-		{ID: "d", AtUnix: 1_772_366_460, By: explain.DecidedDisrupt, Reasons: []string{"Empty", "Underutilized"}, Nodes: 4, PodsMoved: 1, Savings: 588_000},
+		{
+			ID: "d", AtUnix: 1_772_366_460, By: explain.DecidedDisrupt, Reasons: []string{"Empty", "Underutilized"},
+			Nodes: 4, PodsMoved: 1, Savings: 588_000,
+		},
 		{ID: "c", AtUnix: 1_772_366_450, By: explain.DecidedDisrupt},
 		{ID: "b", AtUnix: 1_772_366_440, By: explain.DecidedProvision, Pending: 3, Launched: 2, Failed: 1, Unschedulable: 1},
 		{ID: "a", AtUnix: 1_772_366_400, By: explain.DecidedProvision, Pending: 1, Launched: 1, Open: true},
@@ -30,7 +33,8 @@ func TestDecisionsSayWhatCameOfThem(t *testing.T) {
 	for i := range launches {
 		launches[i] = explain.Decided{By: explain.DecidedProvision, Pending: 1, Launched: 1}
 	}
-	if err := show.Decisions(&out, launches, true); err != nil || !strings.HasSuffix(out.String(), "and 10 older; -o json has all\n") {
+	err = show.Decisions(&out, launches, true)
+	if err != nil || !strings.HasSuffix(out.String(), "and 10 older; -o json has all\n") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	out.Reset()
@@ -39,7 +43,8 @@ func TestDecisionsSayWhatCameOfThem(t *testing.T) {
 	}
 }
 
-// TestU12RunsWithoutEffectAreOneRow: what changed nothing, again and again, does not hide what did. The one row names the newest.
+// TestU12RunsWithoutEffectAreOneRow: what changed nothing, again and again, does not hide what did. The one row names
+// the newest.
 func TestU12RunsWithoutEffectAreOneRow(t *testing.T) {
 	idle := func(id string, at int64, pending int) explain.Decided {
 		return explain.Decided{ID: id, AtUnix: 1_772_366_400 + at, By: explain.DecidedProvision, Pending: pending}
@@ -49,7 +54,8 @@ func TestU12RunsWithoutEffectAreOneRow(t *testing.T) {
 	failed.Failed = 1
 	var out strings.Builder
 	err := show.Decisions(&out, []explain.Decided{
-		idle("h", 70, 3), idle("g", 60, 3), idle("f", 50, 3), launch, idle("d", 30, 2), failed, idle("b", 10, 2), idle("a", 0, 4),
+		idle("h", 70, 3), idle("g", 60, 3), idle("f", 50, 3), launch,
+		idle("d", 30, 2), failed, idle("b", 10, 2), idle("a", 0, 4),
 	}, true)
 	want := `DECIDED               BY         DECISION  WHAT
 2026-03-01T12:01:10Z  provision  h         nothing launched for 3 pods (3 runs in 20s)
@@ -69,7 +75,8 @@ func TestU12RunsWithoutEffectAreOneRow(t *testing.T) {
 		many[i] = idle("x", int64(1000-i), 1)
 	}
 	out.Reset()
-	if err := show.Decisions(&out, append(many, launch), false); err != nil || strings.Count(out.String(), "provision") != 2 || strings.Contains(out.String(), "older") {
+	err = show.Decisions(&out, append(many, launch), false)
+	if err != nil || strings.Count(out.String(), "provision") != 2 || strings.Contains(out.String(), "older") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
