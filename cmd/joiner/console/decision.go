@@ -30,6 +30,7 @@ type Entry struct {
 	Left    int            `json:"left"`            // pods nothing could hold
 	Price   model.MicroUSD `json:"price"`           // per hour, what it added; below 0 what it saves
 	Pools   []string       `json:"pools,omitempty"` // sorted
+	By      string         `json:"by,omitempty"`    // of a removal, who wanted it
 }
 
 // EntryOf returns the entry of a provisioning decision.
@@ -86,7 +87,7 @@ func EntryOfDisruption(d *model.Disrupted) Entry {
 // EntryOfRemoval returns the entry of an instance's end.
 func EntryOfRemoval(r *model.Removal) Entry {
 	e := Entry{
-		ID: removalID(r), Kind: KindRemoval, At: r.GoneUnix, Pods: r.Pods, Nodes: 1, Price: -r.PricePerHour, Trigger: strings.TrimSuffix(r.Reason+": "+r.Message, ": "),
+		ID: removalID(r), Kind: KindRemoval, At: r.GoneUnix, By: r.By, Pods: r.Pods, Nodes: 1, Price: -r.PricePerHour, Trigger: strings.TrimSuffix(r.Reason+": "+r.Message, ": "),
 		Title: cmp.Or(r.Node, r.Claim.Name) + " terminated",
 	}
 	if r.Claim.Pool != "" {

@@ -108,7 +108,7 @@ type Feed struct {
 	rows      []Row // of it
 	readUntil int64
 	readAt    time.Time
-	lookedAt  time.Time
+	checkedAt time.Time
 	unpriced  bool // the curve lacks changes that were not seen: it is to be made of records anew
 	planned   *Cluster
 	plan      *model.Plan
@@ -208,10 +208,10 @@ func (f *Feed) Refresh(ctx context.Context) {
 		return
 	}
 	now := f.settings.Now()
-	if !f.lookedAt.IsZero() && now.Sub(f.lookedAt) > max(pause, 3*f.settings.Every) {
+	if !f.checkedAt.IsZero() && now.Sub(f.checkedAt) > max(pause, 3*f.settings.Every) {
 		f.unpriced = true
 	}
-	f.lookedAt = now
+	f.checkedAt = now
 	f.publish(f.draw(cluster), cluster) // nodes at once; records and plans may take long
 	f.problem = f.readRecords(ctx)
 	f.think(cluster)
@@ -261,7 +261,7 @@ func (f *Feed) readRecords(ctx context.Context) error {
 // draw makes the state of a cluster by what is known: the last plan, and the records read so far.
 func (f *Feed) draw(c *Cluster) *State {
 	f.mu.Lock()
-	next, last := &State{Entries: f.entries()}, f.state
+	next, last := &State{Entries: f.entries(c)}, f.state
 	f.mu.Unlock()
 	next.About = f.about(c, f.problem)
 	if f.rowsOf != c {
@@ -283,7 +283,8 @@ func (f *Feed) draw(c *Cluster) *State {
 // prices returns the curve so far and what it costs now. It begins once there are records to go back by, and is made of
 // them anew after a pause and where they say more than before; until they are read then, it stays as it was.
 func (f *Feed) prices(c *Cluster, last *State, price model.MicroUSD) []PricePoint {
-	if anew := c.Live && f.unpriced; last != nil && len(last.Prices) > 0 && (!anew || f.readAt.Before(f.lookedAt)) {
+	anew := c.Live && f.unpriced
+	if last != nil && len(last.Prices) > 0 && (!anew || f.readAt.Before(f.checkedAt)) {
 		if anew {
 			return last.Prices
 		}
@@ -355,7 +356,11 @@ func (f *Feed) about(c *Cluster, problem error) About {
 }
 
 // entries returns the timeline, under mu.
-func (f *Feed) entries() []Entry {
+func (f *Feed) entries(c *Cluster) []Entry {
+	pools := map[string]bool{}
+	for _, pool := range c.snapshot().Pools {
+		pools[pool.Name] = pool.DeletedUnix == 0
+	}
 	out := make([]Entry, 0, len(f.records))
 	for _, r := range f.records {
 		switch {
@@ -364,7 +369,11 @@ func (f *Feed) entries() []Entry {
 		case r.disruption != nil:
 			out = append(out, EntryOfDisruption(r.disruption))
 		case r.removal.Command == "": // the others are part of their command
-			out = append(out, EntryOfRemoval(r.removal))
+			entry := EntryOfRemoval(r.removal)
+			if pool := r.removal.Claim.Pool; entry.By == model.ByPeople && pool != "" && !pools[pool] {
+				entry.Trigger = "NodePool " + pool + " was deleted"
+			}
+			out = append(out, entry)
 		}
 	}
 	slices.SortFunc(out, func(a, b Entry) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.ID, a.ID)) })
@@ -504,6 +513,23 @@ func (f *Feed) facts(c *Cluster, claim string) explain.NodeFacts {
 	return out
 }
 
+// Pools returns the NodePools of the cluster, those with most nodes first.
+func (f *Feed) Pools(ctx context.Context) ([]PoolDetail, error) {
+	cluster, rows, err := f.seen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pools := cluster.snapshot().Pools
+	out := make([]PoolDetail, 0, len(pools))
+	for i := range pools {
+		out = append(out, DetailOfPool(cluster, &pools[i], rows))
+	}
+	slices.SortFunc(out, func(a, b PoolDetail) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), strings.Compare(a.Name, b.Name))
+	})
+	return out, nil
+}
+
 // PodWhy says what a pod waits for.
 type PodWhy struct {
 	Line   string                 `json:"line"`
@@ -635,6 +661,27 @@ func (f *Feed) PlanNow(ctx context.Context) (Detail, error) {
 		Entry: entry, Epoch: cluster.snapshot().Epoch, Seq: cluster.snapshot().Seq, Stale: []string{}, Commands: []Command{}, Says: []string{},
 		Rounds: []Round{RoundOf(&model.Round{Plan: plan})},
 	}, nil
+}
+
+// Saving is what voluntary disruption could save now, per hour.
+type Saving struct {
+	AtUnix int64          `json:"at"`
+	Before model.MicroUSD `json:"before"`
+	After  model.MicroUSD `json:"after"`
+	Nodes  int            `json:"nodes"` // that would be removed
+}
+
+// Saving returns the sums of a dry run, for pages that show no more of it.
+func (f *Feed) Saving(ctx context.Context) (Saving, error) {
+	dry, err := f.DryRun(ctx)
+	if err != nil {
+		return Saving{}, err
+	}
+	out := Saving{AtUnix: dry.AtUnix, Before: dry.Before, After: dry.After}
+	for i := range dry.Commands {
+		out.Nodes += len(dry.Commands[i].Goes)
+	}
+	return out, nil
 }
 
 // DryRun returns what would be disrupted now. Of one cluster it is worked out once.

@@ -308,7 +308,8 @@ func TestTheServerAnswersOverTheWire(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/": "<title>Joiner", "/app.js": "EventSource", "/api/node?id=default-1": `"claimState":"Initialized"`,
-		"/api/plan": `"id":"now"`, "/api/dryrun": `"commands":[]`, "/api/node?id=nobody": "unknown here", "/api/decision?id=x": "unknown here",
+		"/api/plan": `"id":"now"`, "/api/dryrun": `"commands":[]`,
+		"/api/saving": `"nodes":0}`, "/api/pools": "[]", "/api/node?id=nobody": "unknown here", "/api/decision?id=x": "unknown here",
 	} {
 		answer, err := http.Get(server.URL + path)
 		if err != nil {

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/disruption/budget"
 	"github.com/joiner-sh/joiner/shared/core/explain"
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -100,13 +104,204 @@ func (n *NodeDetail) claim(claim *model.Claim) {
 
 func (n *NodeDetail) node(node *model.Node) {
 	for _, taint := range node.Taints {
-		text := taint.Key
-		if taint.Value != "" {
-			text += "=" + taint.Value
-		}
-		n.Taints = append(n.Taints, text+":"+taint.Effect)
+		n.Taints = append(n.Taints, taintText(taint))
 	}
 	for _, condition := range node.Conditions {
 		n.Conditions = append(n.Conditions, fmt.Sprintf("%s is %s", condition.Type, condition.Status))
 	}
+}
+
+// PoolDetail is a NodePool as it is opened. No list is nil.
+type PoolDetail struct {
+	Name             string          `json:"name"`
+	Class            string          `json:"class"` // kind and name
+	Weight           int32           `json:"weight"`
+	Replicas         *int64          `json:"replicas"` // of a static pool; null = it is none
+	Nodes            int             `json:"nodes"`    // those that are on their way included
+	Price            model.MicroUSD  `json:"price"`    // per hour
+	Policy           string          `json:"policy"`
+	ConsolidateAfter string          `json:"consolidateAfter"`
+	ExpireAfter      string          `json:"expireAfter"`
+	Requirements     []string        `json:"requirements"`
+	Taints           []string        `json:"taints"`
+	Limits           []PoolLimit     `json:"limits"`
+	Budgets          []string        `json:"budgets"` // as they are written, a line each
+	Allowed          []PoolAllowance `json:"allowed"`
+	Conditions       []PoolCondition `json:"conditions"`
+}
+
+// PoolLimit is a limit of a NodePool and what its nodes have of it.
+type PoolLimit struct {
+	Resource string  `json:"resource"`
+	Used     string  `json:"used"`
+	Limit    string  `json:"limit"`
+	Share    float64 `json:"share"` // of the limit that is used
+}
+
+// PoolAllowance is what the budgets of a NodePool allow for some reasons.
+type PoolAllowance struct {
+	Reasons []string `json:"reasons"`
+	Most    int      `json:"most"` // nodes that may be disrupted at once; -1 = all of them
+	Busy    int      `json:"busy"` // that are disrupted now, or are not ready
+	Of      int      `json:"of"`   // nodes that percentages are of
+	Until   int64    `json:"until,omitempty"`
+	Problem string   `json:"problem,omitempty"`
+}
+
+// PoolCondition is a condition as the status of the NodePool has it.
+type PoolCondition struct {
+	Type    string `json:"type"`
+	Met     bool   `json:"met"`
+	Message string `json:"message"`
+}
+
+// DetailOfPool returns a NodePool with what its limits and budgets leave.
+func DetailOfPool(c *Cluster, pool *model.Pool, rows []Row) PoolDetail {
+	out := PoolDetail{
+		Name: pool.Name, Class: pool.Template.ClassKind + " " + pool.Template.ClassName, Weight: pool.Weight,
+		Replicas: pool.Replicas, Policy: pool.Disruption.Policy,
+		ConsolidateAfter: after(pool.Disruption.ConsolidateAfterSeconds),
+		ExpireAfter:      after(pool.Template.ExpireAfterSeconds),
+		Requirements:     []string{}, Taints: []string{},
+		Limits: limitsOf(pool, c.State.Ask.Usage[pool.Name]), Budgets: []string{}, Conditions: conditionsOf(c, pool),
+	}
+	for i := range rows {
+		if rows[i].Pool == pool.Name {
+			out.Nodes++
+			out.Price += rows[i].Price
+		}
+	}
+	for _, r := range pool.Template.Requirements {
+		out.Requirements = append(out.Requirements, requirementText(r))
+	}
+	for _, taint := range pool.Template.Taints {
+		out.Taints = append(out.Taints, taintText(taint))
+	}
+	for _, b := range pool.Disruption.Budgets {
+		out.Budgets = append(out.Budgets, budgetText(b))
+	}
+	out.Allowed = allowances(c, pool)
+	return out
+}
+
+// after writes a time of a spec, of which nil is Never.
+func after(seconds *int64) string {
+	if seconds == nil {
+		return "Never"
+	}
+	text := (time.Duration(*seconds) * time.Second).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func requirementText(r model.Requirement) string {
+	set, err := requirement.Of(r)
+	if err != nil {
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Key, r.Operator, strings.Join(r.Values, " ")))
+	}
+	return set.Text(r.Key)
+}
+
+func taintText(t model.Taint) string {
+	if t.Value == "" {
+		return t.Key + ":" + t.Effect
+	}
+	return t.Key + "=" + t.Value + ":" + t.Effect
+}
+
+func budgetText(b model.Budget) string {
+	text := "nodes " + b.Nodes
+	if len(b.Reasons) > 0 {
+		text += " for " + strings.Join(b.Reasons, ", ")
+	}
+	if b.Schedule != "" {
+		text += fmt.Sprintf(", at %q for %s", b.Schedule, after(&b.DurationSeconds))
+	}
+	return text
+}
+
+func limitsOf(pool *model.Pool, used model.Resources) []PoolLimit {
+	out := []PoolLimit{}
+	for _, name := range resource.Names(pool.Limits) {
+		limit := pool.Limits[name]
+		share := 1.0
+		if limit > 0 {
+			share = float64(used[name]) / float64(limit)
+		}
+		out = append(out, PoolLimit{name, amount(name, used[name]), amount(name, limit), share})
+	}
+	return out
+}
+
+// allowances returns what the budgets leave, for reasons for which they leave the same together.
+func allowances(c *Cluster, pool *model.Pool) []PoolAllowance {
+	of, busy := counted(c, pool.Name)
+	out := []PoolAllowance{}
+	for _, reason := range model.DisruptionReasons {
+		if reason.Budget != reason.Name {
+			continue
+		}
+		limit, until, err := budget.Limit(pool.Disruption.Budgets, reason.Name, of, c.now())
+		a := PoolAllowance{Reasons: []string{reason.Name}, Most: limit, Busy: busy, Of: of, Until: until}
+		switch {
+		case err != nil:
+			a.Most, a.Problem = 0, err.Error()
+		case limit == budget.Unlimited:
+			a.Most = -1
+		}
+		same := func(o PoolAllowance) bool { return o.Most == a.Most && o.Until == a.Until && o.Problem == a.Problem }
+		if i := slices.IndexFunc(out, same); i >= 0 {
+			out[i].Reasons = append(out[i].Reasons, reason.Name)
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// counted returns the initialized nodes of a pool whose instances are not ending, and how many take of its budgets:
+// those that are disrupted, end, or are not ready. Without an installation there may be nodes without a claim.
+func counted(c *Cluster, pool string) (of, busy int) {
+	claims := map[string]*model.Claim{}
+	known := c.ledger().Claims
+	for i := range known {
+		claims[known[i].NodeName] = &known[i]
+	}
+	nodes := c.snapshot().Nodes
+	for i := range nodes {
+		node := &nodes[i]
+		if node.Pool() != pool || !node.Initialized() {
+			continue
+		}
+		claim := claims[node.Name]
+		if claim == nil || claim.State != model.Terminating {
+			of++
+		}
+		if claim != nil && (claim.Command != "" || claim.Ending()) || node.DeletedUnix != 0 || !node.Ready {
+			busy++
+		}
+	}
+	return of, busy
+}
+
+// conditionsOf returns the conditions of a NodePool by what validation and its class say.
+func conditionsOf(c *Cluster, pool *model.Pool) []PoolCondition {
+	class := c.State.Ask.ClassProblems[pool.Template.ClassName]
+	valid := strings.Join(pool.Invalid, " ")
+	out := []PoolCondition{
+		{"ValidationSucceeded", valid == "", valid},
+		{"NodeClassReady", class == "", class},
+		{"Ready", valid == "" && class == "", ""},
+	}
+	for _, stop := range c.ledger().Stops {
+		if stop.Scope == model.StopPool && stop.Pool == pool.Name {
+			out = append(out, PoolCondition{"Voluntary disruption", false, cmp.Or(stop.Why, "it is stopped")})
+		}
+	}
+	return out
 }

@@ -45,6 +45,10 @@ func NewServer(feed *Feed, hosts []string) (*Server, error) {
 	mux.HandleFunc("GET /api/decision", answered(func(ctx context.Context, id string) (any, error) { return feed.Decision(ctx, id) }))
 	mux.HandleFunc("GET /api/plan", answered(func(ctx context.Context, _ string) (any, error) { return feed.PlanNow(ctx) }))
 	mux.HandleFunc("GET /api/dryrun", answered(func(ctx context.Context, _ string) (any, error) { return feed.DryRun(ctx) }))
+	saving := func(ctx context.Context, _ string) (any, error) { return feed.Saving(ctx) }
+	mux.HandleFunc("GET /api/saving", answered(saving))
+	pools := func(ctx context.Context, _ string) (any, error) { return feed.Pools(ctx) }
+	mux.HandleFunc("GET /api/pools", answered(pools))
 	s.handler = guard(hosts, mux)
 	return s, nil
 }
