@@ -220,7 +220,7 @@ func budgetText(b model.Budget) string {
 		text += " for " + strings.Join(b.Reasons, ", ")
 	}
 	if b.Schedule != "" {
-		text += fmt.Sprintf(", at %q for %s", b.Schedule, after(&b.DurationSeconds))
+		text += fmt.Sprintf(", at %q %s for %s", b.Schedule, cmp.Or(b.TimeZone, "UTC"), after(&b.DurationSeconds))
 	}
 	return text
 }

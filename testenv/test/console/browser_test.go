@@ -76,7 +76,8 @@ func started(t *testing.T, args ...string) *Console {
 func TestThePageOfFiles(t *testing.T) {
 	chromium := browser(t)
 	c := started(t, "-f", "../../../cmd/joiner/testdata/night", "--now", "2026-03-01T02:00:00Z")
-	out, err := script(t.Context(), chromium, c.URL, []string{"--test", "--test-reporter=spec", "files.test.mjs"}).CombinedOutput()
+	args := []string{"--test", "--test-concurrency=1", "--test-reporter=spec", "files.test.mjs", "glance.test.mjs"}
+	out, err := script(t.Context(), chromium, c.URL, args).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -28,10 +28,10 @@ test('a dry run of giving back is opened', () => on({}, async (page) => {
   for (const word of ['$1,159', '61%', '5', '4']) assert.ok(sums.includes(word), `${word} is not in ${sums}`)
   const commands = page.locator('.commands > li')
   assert.equal(await commands.count(), 3)
-  assert.match(await commands.nth(0).innerText(), /Empty[\s\S]*saves \$0\.58/)
+  assert.match(await commands.nth(0).innerText(), /Empty[\s\S]*saves \$0\.58\d*\/h/)
   await commands.nth(2).locator('summary').first().click()
   const text = await commands.nth(2).innerText()
-  for (const word of ['ip-10-0-0-2.us-west-2', 'ip-10-0-0-3.us-west-2', 'm7i.2xlarge on-demand', 'Pods go to']) assert.ok(text.includes(word), `${word} is not in ${text}`)
+  for (const word of ['ip-10-0-0-2', 'ip-10-0-0-3', 'm7i.2xlarge on-demand', 'Pods go to']) assert.ok(text.includes(word), `${word} is not in ${text}`)
   const kept = await page.locator('.card.kept').allInnerTexts()
   assert.ok(kept.some((k) => k.includes('DisruptionBudget') && k.includes('shop/ledger')), kept.join('\n'))
 }))
@@ -107,7 +107,7 @@ test('focus is visible wherever Tab goes', () => on({}, async (page) => {
 for (const [width, height] of [[1440, 900], [390, 844]]) {
   for (const theme of ['dark', 'light']) {
     test(`nothing keeps people out at ${width}×${height}, ${theme}`, () => on({ width, height, theme }, async (page) => {
-      for (const view of ['waiting', 'decisions', 'consolidation', 'node/default-00001']) {
+      for (const view of ['waiting', 'decisions', 'consolidation', 'node/default-00001', 'pools', 'pool/default']) {
         await page.evaluate((v) => { location.hash = '/' + v }, view)
         await page.waitForFunction(() => document.querySelector('.list').textContent.length > 5 && !/Planning|Reading/.test(document.querySelector('.list').textContent))
         await page.evaluate(axe)

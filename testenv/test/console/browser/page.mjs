@@ -4,7 +4,7 @@ import { chromium } from 'playwright-core'
 
 export const url = process.env.CONSOLE_URL ?? process.argv[2]
 
-export async function open({ width = 1440, height = 900, theme = 'dark', path = '', scale = 1, motion = 'reduce' } = {}, of = url) {
+export async function open({ width = 1440, height = 900, theme = 'dark', path = '', scale = 1, motion = 'reduce', before = async () => {} } = {}, of = url) {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] })
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, deviceScaleFactor: scale, reducedMotion: motion, locale: 'en-GB', timezoneId: 'UTC' })
   const page = await context.newPage()
@@ -18,6 +18,7 @@ export async function open({ width = 1440, height = 900, theme = 'dark', path = 
     const to = new URL(r.url())
     if (to.protocol !== 'data:' && to.origin !== new URL(of).origin) trouble.push(`a request to ${to.origin}`)
   })
+  await before(page)
   await page.goto(of + path)
   await page.waitForFunction(() => performance.getEntriesByName('joiner-field').length > 0)
   return { browser, page, trouble }

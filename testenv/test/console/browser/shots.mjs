@@ -7,6 +7,7 @@ const [folder, small, large] = process.argv.slice(2)
 async function shot(name, url, options, steps = async () => {}) {
   const { browser, page } = await open(options, url)
   await steps(page)
+  await page.waitForFunction(() => !document.querySelector('.could').textContent.includes('under way'))
   await page.waitForTimeout(600)
   await page.screenshot({ path: `${folder}/${name}.png` })
   await browser.close()
@@ -26,7 +27,7 @@ async function command(page) {
 await shot('console-50-dark', small, {})
 await shot('console-50-light', small, { theme: 'light', path: '#/consolidation' }, command)
 await shot('console-50-decision', small, { path: '#/decisions' }, async (page) => {
-  await page.locator('.entry').first().click()
+  await page.locator('a.entry', { hasText: /nodes? (for|removed)/ }).first().click() // an instance's end has no card
   await page.locator('.card summary').first().click()
 })
 await shot('console-50-phone', small, { width: 390, height: 844, scale: 2 })

@@ -7,6 +7,9 @@ import { FieldView } from './fieldview'
 import { matches, parse } from './filter'
 import { Help } from './help'
 import { NodeView } from './node'
+import { percent } from './format'
+import { PoolList, PoolView } from './pools'
+import { useSaving } from './saving'
 import { Stats, Top } from './top'
 import { go, useRoute } from './route'
 import { store } from './store'
@@ -19,6 +22,7 @@ const tabs = [
   { view: 'waiting', name: 'Pending' },
   { view: 'decisions', name: 'Decisions' },
   { view: 'consolidation', name: 'Consolidation' },
+  { view: 'pools', name: 'NodePools' },
 ]
 
 // useKnown has the component drawn anew when something changes, once a frame at most.
@@ -37,10 +41,12 @@ export function App() {
   const [color, setColor] = useState<Color>('capacity')
   const [marks, setMarks] = useState<Marks | null>(null)
   const search = useRef<HTMLInputElement>(null)
+  const saving = useSaving()
+  const saved = saving ? saving.before - saving.after : 0
   const filter = useMemo(() => parse(query), [query])
   const shown = useMemo(() => (filter.length > 0 ? (r: Parameters<typeof matches>[1]) => matches(filter, r) : null), [filter])
 
-  const section = route.view === 'decision' || route.view === 'plan' ? 'decisions' : route.view
+  const section = route.view === 'decision' || route.view === 'plan' ? 'decisions' : route.view === 'pool' ? 'pools' : route.view
   const tab = tabs.some((t) => t.view === section) ? section : 'waiting'
   useEffect(() => {
     if (route.view !== 'consolidation' && route.view !== 'decision') setMarks(null)
@@ -52,7 +58,7 @@ export function App() {
       if (help) setHelp(false)
       else if (typing && query) setQuery('')
       else if (typing) (e.target as HTMLElement).blur()
-      else history.length > 1 && ['node', 'decision', 'plan'].includes(route.view) ? go(tab === 'decisions' ? 'decisions' : 'waiting') : setMarks(null)
+      else history.length > 1 && ['node', 'decision', 'plan', 'pool'].includes(route.view) ? go(tab) : setMarks(null)
       return
     }
     if (typing || e.ctrlKey || e.metaKey || e.altKey) return
@@ -62,6 +68,7 @@ export function App() {
       '1': () => go('waiting'),
       '2': () => go('decisions'),
       '3': () => go('consolidation'),
+      '4': () => go('pools'),
       p: () => go('plan'),
       n: () => document.getElementById(asTable ? 'table' : 'field')?.focus(),
       v: () => setAsTable((t) => !t),
@@ -81,7 +88,7 @@ export function App() {
     return () => removeEventListener('keydown', key)
   }, [key])
 
-  const detail = ['node', 'decision', 'plan'].includes(route.view)
+  const detail = ['node', 'decision', 'plan', 'pool'].includes(route.view)
   return (
     <div class={`page ${detail ? 'has-detail' : ''}`}>
       <a class="skip" href="#side" onClick={(e) => { e.preventDefault(); document.getElementById('side')?.focus() }}>To the lists</a>
@@ -89,7 +96,7 @@ export function App() {
       <Stats known={known} />
       <main class="main" aria-label="Nodes">
         {asTable
-          ? <NodeTable known={known} shown={shown} onField={() => setAsTable(false)} />
+          ? <NodeTable known={known} shown={shown} marks={marks} onField={() => setAsTable(false)} />
           : <FieldView shown={shown} color={color} onColor={setColor} marks={marks} onTable={() => setAsTable(true)} />}
         <Chart known={known} />
       </main>
@@ -99,6 +106,7 @@ export function App() {
             <a key={t.view} href={`#/${t.view}`} aria-current={tab === t.view ? 'page' : undefined} title={`${t.name} (${i + 1})`}>
               {t.name}
               {t.view === 'waiting' && known ? <span class={`badge ${known.waiting.some((w) => w.how === 'unplaced') ? 'bad' : ''}`}>{known.totals.waiting}</span> : null}
+              {t.view === 'consolidation' && saving && saved > 0 ? <span class="badge good" title="could be saved">{percent(saved, saving.before)}</span> : null}
             </a>
           ))}
         </nav>
@@ -106,6 +114,8 @@ export function App() {
           {route.view === 'node' ? <NodeView key={route.id} id={route.id} />
             : route.view === 'decision' ? <DecisionView key={route.id} id={route.id} onMarks={setMarks} />
             : route.view === 'plan' ? <PlanView />
+            : route.view === 'pool' ? <PoolView key={route.id} name={route.id} onFilter={setQuery} />
+            : tab === 'pools' ? <PoolList />
             : tab === 'decisions' ? <Timeline known={known} filter={filter} />
             : tab === 'consolidation' ? <Consolidation onMarks={setMarks} />
             : <WaitingList known={known} filter={filter} />}

@@ -76,24 +76,38 @@ function fill(plot: uPlot, seconds: number) {
   plot.setData([x, y], false)
   plot.batch(() => {
     plot.setScale('x', { min: from, max: end })
-    plot.setScale('y', { min: 0, max: Math.max(...y) * 1.15 || 1 })
+    plot.setScale('y', { min: 0, max: topOf(Math.max(...y)) })
   })
+}
+
+let step = 1 // between lines of the grid, as the curve that is drawn needs it
+
+// stepOf is the distance between lines of the grid, topOf the uppermost of them: the curve never rises above it.
+function stepOf(most: number): number {
+  const rough = (most > 0 ? most : 1) / 3
+  const unit = 10 ** Math.floor(Math.log10(rough))
+  return unit * ([1, 2, 2.5, 5, 10].find((n) => n * unit >= rough) ?? 10)
+}
+
+function topOf(most: number): number {
+  step = stepOf(most)
+  return Math.max(1, Math.ceil((most * 1.02) / step)) * step
 }
 
 function draw(frame: HTMLDivElement): uPlot {
   const p = palette()
   const grid = { stroke: getComputedStyle(document.documentElement).getPropertyValue('--line').trim(), width: 1 }
-  const axis = { stroke: p.dim, grid, ticks: { show: false }, font: `11px ${p.font}`, labelFont: `11px ${p.font}` }
+  const axis = { stroke: p.dim, grid, ticks: { show: false }, font: `13px ${p.font}`, labelFont: `13px ${p.font}` }
   return new uPlot({
     width: frame.clientWidth || 600,
     height: frame.clientHeight || 120,
-    padding: [8, 24, 0, 0],
+    padding: [10, 24, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
     scales: { x: { time: true }, y: {} },
     axes: [
       { ...axis, size: 24, space: 80, values: (_u, times) => times.map((t) => clock(t).slice(0, 5)) },
-      { ...axis, size: 62, space: 28, values: (_u, values) => values.map((v) => dollars(v * 1e6).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')) },
+      { ...axis, size: 66, splits: (_u, _i, _min, max) => Array.from({ length: Math.round(max / step) + 1 }, (_, i) => i * step), values: (_u, values) => values.map((v) => dollars(v * 1e6).replace(/(\.\d\d\d*?)0+$/, '$1').replace(/\.00$/, '')) },
     ],
     series: [{}, { stroke: p.spot, width: 1.5, fill: fade(p.spot), paths: uPlot.paths.stepped!({ align: 1 }), points: { show: false } }],
     hooks: { draw: [ticks(p.spot, p.warn)], setCursor: [readout(frame)] },

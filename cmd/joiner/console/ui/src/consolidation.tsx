@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Moves, NewNodes } from './decision'
 import type { Marks } from './field'
-import { clock, dollars, many, monthly, number, percent } from './format'
+import { clock, dollars, many, monthly, number, percent, shortNames, shortZone } from './format'
 import { to } from './route'
+import { setSaving } from './saving'
 import { store } from './store'
 import type { Command, DryRun } from './types'
 import { useAsk } from './use'
@@ -22,6 +23,9 @@ export function Consolidation({ onMarks }: { onMarks: (m: Marks | null) => void 
     })
   }, [d, opened])
   useEffect(() => () => onMarks(null), [])
+  useEffect(() => {
+    if (d) setSaving({ at: d.at, before: d.before, after: d.after, nodes: d.commands.reduce((n, c) => n + c.goes.length, 0) })
+  }, [d])
   if (error && !d) return <p class="problem" role="alert">{error}</p>
   if (!d) return <p class="empty">Planning consolidation…</p>
   const saved = d.before - d.after
@@ -50,10 +54,10 @@ export function Consolidation({ onMarks }: { onMarks: (m: Marks | null) => void 
         {d.kept.map((g) => (
           <li key={g.code}>
             <details class="card kept">
-              <summary data-item><span class="title">{g.code}</span><span class="count">{many(g.nodes.length, 'node')}</span><span class="why">{g.nodes[0]!.reasons[0]!.message}</span></summary>
+              <summary data-item><span class="title">{g.code}</span><span class="count">{many(g.nodes.length, 'node')}</span><span class="why">{shortNames(g.nodes[0]!.reasons[0]!.message)}</span></summary>
               <ul class="plainlist">
                 {g.nodes.slice(0, 60).map((n) => (
-                  <li key={n.id}><a href={to('node', n.id)}>{n.name}</a>{n.reasons.map((r) => <span key={r.message} class="reason"><b>{r.code}</b>: {r.message}</span>)}</li>
+                  <li key={n.id}><a href={to('node', n.id)}>{shortNames(n.name)}</a>{n.reasons.map((r) => <span key={r.message} class="reason"><b>{r.code}</b>: {shortNames(r.message)}</span>)}</li>
                 ))}
               </ul>
               {g.nodes.length > 60 ? <p class="facts">and {number(g.nodes.length - 60)} more</p> : null}
@@ -66,21 +70,21 @@ export function Consolidation({ onMarks }: { onMarks: (m: Marks | null) => void 
 }
 
 export function CommandCard({ c, n, open, onOpen }: { c: Command; n: number; open?: boolean; onOpen?: (open: boolean) => void }) {
-  const first = c.goes[0]
+  const pools = [...new Set(c.goes.map((g) => g.pool))].filter(Boolean) // none of nodes that are gone
   const price = c.goes.reduce((sum, g) => sum + g.price, 0)
   return (
     <details class="card command" open={open} onToggle={(e) => onOpen?.(e.currentTarget.open)}>
       <summary data-item>
         <span class="title">{n}. {c.reason}</span>
-        <span class={`money ${c.savings > 0 ? 'good' : ''}`}>{c.savings >= 0 ? 'saves ' : 'costs '}{dollars(Math.abs(c.savings))}</span>
+        <span class={`money ${c.savings > 0 ? 'good' : ''}`}>{c.savings >= 0 ? 'saves ' : 'costs '}{dollars(Math.abs(c.savings))}/h</span>
         <span class="more">
-          {many(c.goes.length, 'node')}{first ? ` of ${[...new Set(c.goes.map((g) => g.pool))].filter(Boolean).join(', ')}` : ''}
+          {many(c.goes.length, 'node')}{pools.length > 0 ? ` of ${pools.join(', ')}` : ''}
           {c.comes.length > 0 ? ` · ${many(c.comes.length, 'replacement')}` : ''} · {many(c.pods, 'pod')} {c.pods === 1 ? 'moves' : 'move'} · {monthly(c.savings)} per month
         </span>
       </summary>
       <h4>Removed{price > 0 ? `, ${dollars(price)} per hour` : ''}</h4>
       <ul class="plainlist">
-        {c.goes.map((g) => <li key={g.id}><a href={to('node', g.id)}>{g.name}</a> <span class="dim">{[g.type, g.capacity, g.zone].filter(Boolean).join(' ')}{g.price > 0 ? `, ${dollars(g.price)}` : ''}, {many(g.pods, 'pod')}</span></li>)}
+        {c.goes.map((g) => <li key={g.id}><a href={to('node', g.id)}>{shortNames(g.name)}</a> <span class="dim">{g.type ? `${[g.type, g.capacity, shortZone(g.zone)].filter(Boolean).join(' ')}${g.price > 0 ? `, ${dollars(g.price)}/h` : ''}, ${many(g.pods, 'pod')}` : ''}</span></li>)}
       </ul>
       {c.comes.length > 0 ? <h4>Replacements</h4> : null}
       {c.comes.length > 0 ? <div><NewNodes nodes={c.comes} dry /></div> : null}

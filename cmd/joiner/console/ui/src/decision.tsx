@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { CommandCard } from './consolidation'
 import type { Marks } from './field'
-import { dollars, many, moment, number } from './format'
+import { dollars, many, moment, number, shortNames, shortZone } from './format'
 import { ask, store } from './store'
 import { go, to } from './route'
 import type { Detail, Move, NewNode, Replay, Round } from './types'
@@ -35,7 +35,7 @@ export function PlanView() {
   const { value: d, error, again } = useAsk<Detail>('api/plan')
   return (
     <article class="detail">
-      <Back view="waiting" name="Waiting" />
+      <Back view="waiting" name="Pending" />
       {error ? <p class="problem" role="alert">{error}</p> : null}
       {d ? <Body d={d} replay={<button class="button" onClick={again}>Plan again</button>} /> : error ? null : <p class="empty">Planning…</p>}
     </article>
@@ -46,7 +46,7 @@ function Body({ d, replay }: { d: Detail; replay: preact.ComponentChildren }) {
   const e = d.entry
   return (
     <>
-      <h2>{e.title}</h2>
+      <h2>{shortNames(e.title)}</h2>
       <p class="facts">
         {moment(e.at)}{e.trigger ? ` · ${e.trigger}` : ''}{e.price !== 0 ? ` · ${e.price > 0 ? '+' : ''}${dollars(e.price)} per hour` : ''}
       </p>
@@ -54,7 +54,8 @@ function Body({ d, replay }: { d: Detail; replay: preact.ComponentChildren }) {
         {e.id !== 'now' ? <><code>{e.id}</code> · </> : null}snapshot {d.epoch > 0 ? `${d.epoch}/${d.seq}` : 'listed'}
         {d.machines ? ` · prices ${d.machines}` : ''}{d.build ? ` · build ${d.build}` : ''}
       </p>}
-      {d.says.map((s) => <p key={s}>{s}</p>)}
+      {e.pools?.length ? <p class="facts">NodePool {e.pools.map((p, i) => <>{i > 0 ? ', ' : ''}<a key={p} href={to('pool', p)}>{p}</a></>)}</p> : null}
+      {d.says.map((s) => <p key={s}>{shortNames(s)}</p>)}
       {d.stale.map((s) => <p class="problem" key={s}>{s}</p>)}
       <div class="actions">{replay}</div>
       {d.rounds.map((r, i) => <RoundView key={i} r={r} n={d.rounds.length > 1 ? i + 1 : 0} dry={e.id === 'now'} />)}
@@ -90,7 +91,7 @@ export function Moves({ moves }: { moves: Move[] }) {
         return (
           <li key={m.to}>
             <details>
-              <summary data-item><span class="count">{m.pods.length}</span> {m.pods.length === 1 ? 'pod' : 'pods'} to <code>{m.to}</code></summary>
+              <summary data-item><span class="count">{m.pods.length}</span> {m.pods.length === 1 ? 'pod' : 'pods'} to <code>{shortNames(m.to)}</code></summary>
               <p class="names">{m.pods.join(', ')}</p>
               {row ? <button class="plain" onClick={() => go('node', row.id)}>Open the node</button> : null}
             </details>
@@ -119,14 +120,14 @@ function NewNodeCard({ alike, dry }: { alike: NewNode[]; dry: boolean }) {
     <details class="card node">
       <summary data-item>
         <span class="title">{alike.length > 1 ? `${alike.length} × ` : ''}{node.type} <span class={`cap ${node.capacity}`}>{node.capacity}</span></span>
-        <span class="money">{dollars(node.price)}{alike.length > 1 ? ' each' : ''}</span>
-        <span class="more">{[node.pool, node.zone, many(pods, 'pod')].filter(Boolean).join(' · ')}
+        <span class="money">{dollars(node.price)}/h{alike.length > 1 ? ' each' : ''}</span>
+        <span class="more">{[node.pool, shortZone(node.zone), many(pods, 'pod')].filter(Boolean).join(' · ')}
           {!dry && !node.launched ? <span class="tag warn">not launched</span> : null}
         </span>
       </summary>
       <dl class="pairs">
         <dt>Other types</dt><dd>{node.types.length > 1 ? <>{types.join(', ')}{node.types.length > types.length ? ` and ${node.types.length - types.length} more` : ''}, cheapest first</> : 'nothing else'}</dd>
-        <dt>In</dt><dd>{node.zones.join(', ')}</dd>
+        <dt>Zones</dt><dd>{node.zones.map(shortZone).join(', ')}</dd>
         <dt>Capacity types</dt><dd>{node.capacities.join(', ')}</dd>
       </dl>
       <ul class="plainlist">

@@ -1,8 +1,12 @@
 // The field: every node a tile, filled as far as its pods fill it, by pool and zone. It is drawn on a canvas so that thousands of
-// nodes cost no more than a few milliseconds, and only tiles that changed are drawn anew.
+// nodes cost no more than a few milliseconds, and only tiles that changed are drawn anew. Few nodes are cards, which say in words what
+// they are.
 
-import { dollars, many, percent } from './format'
+import { dollars, many, percent, shortNames, shortZone } from './format'
 import type { Row } from './types'
+
+// How nodes are drawn: in words, with a bar for CPU and one for memory, or too small for two bars.
+export type Kind = 'cards' | 'tiles' | 'dots'
 
 export type Color = 'capacity' | 'fill' | 'price'
 
@@ -12,6 +16,8 @@ interface Block { from: number; to: number; zones: { from: number; to: number }[
 
 export interface Palette {
   panel: string
+  raised: string
+  line: string
   text: string
   dim: string
   track: string
@@ -35,18 +41,27 @@ const blockGap = 14
 const poolGap = 26
 const largest = 72
 const smallest = 7
+const cardGap = 8
+const cardWidth = 172 // at least
+const cardHeights = [96, 66] // with a line for size and state, and without
+const mostCards = 60
+const mostCardsNarrow = 20
 
 export class Field {
   rows: Row[] = []
   tiles: Tile[] = []
   pitch = largest
+  w = largest // of a tile or card with the gap after it
+  h = largest
+  cards = false
+  private kind: Kind = 'tiles'
   cursor = -1
   hover = -1
   color: Color = 'capacity'
   marks: Marks | null = null
   shown: ((r: Row) => boolean) | null = null
   palette!: Palette
-  onHeight: (height: number) => void = () => {}
+  onKind: (kind: Kind) => void = () => {}
 
   private labels: Label[] = []
   private width = 0
@@ -59,6 +74,7 @@ export class Field {
   private stale = new Set<number>()
   private dearest = 1
   private cheapest = 1
+  private biggest = 1 // milli-CPU of the largest node
   private canvas: HTMLCanvasElement
 
   constructor(canvas: HTMLCanvasElement) {
@@ -92,8 +108,7 @@ export class Field {
 
   // at returns the index of the tile at a point, -1 where there is none.
   at(x: number, y: number): number {
-    const p = this.pitch
-    return this.tiles.findIndex((t) => x >= t.x && x < t.x + p && y >= t.y && y < t.y + p)
+    return this.tiles.findIndex((t) => x >= t.x && x < t.x + this.w && y >= t.y && y < t.y + this.h)
   }
 
   // next returns the tile that lies in a direction of another.
@@ -142,14 +157,27 @@ export class Field {
     if (this.width === 0) return
     const blocks = this.blocks()
     let height = 0
-    for (let pitch = largest; pitch >= smallest; pitch -= pitch > 48 ? 6 : pitch > 30 ? 3 : pitch > 16 ? 2 : 1) {
-      this.pitch = pitch
-      height = this.place(blocks)
-      if (height <= this.available) break
+    const cards = this.rows.length <= (this.width < 520 ? mostCardsNarrow : mostCards)
+    if (cards) {
+      for (const tall of cardHeights) {
+        height = this.deal(blocks, tall)
+        if (height <= this.available) break
+      }
+    } else {
+      for (let pitch = largest; pitch >= smallest; pitch -= pitch > 48 ? 6 : pitch > 30 ? 3 : pitch > 16 ? 2 : 1) {
+        this.pitch = this.w = this.h = pitch
+        height = this.place(blocks)
+        if (height <= this.available) break
+      }
     }
+    this.cards = cards
+    const kind: Kind = cards ? 'cards' : this.pitch - this.gap >= 13 ? 'tiles' : 'dots'
+    if (this.kind !== kind) this.onKind((this.kind = kind))
     this.cheapest = Infinity
     this.dearest = 0
+    this.biggest = 1
     for (const r of this.rows) {
+      this.biggest = Math.max(this.biggest, r.uh)
       if (r.d <= 0) continue
       this.cheapest = Math.min(this.cheapest, r.d)
       this.dearest = Math.max(this.dearest, r.d)
@@ -163,8 +191,28 @@ export class Field {
       this.canvas.style.height = `${tall}px`
     }
     this.height = tall
-    this.onHeight(tall)
     this.redraw()
+  }
+
+  // deal gives every card its place, pool after pool, and returns the height they take.
+  private deal(blocks: Block[], tall: number): number {
+    this.tiles = new Array<Tile>(this.rows.length)
+    this.labels = []
+    const columns = Math.max(1, Math.floor((this.width + cardGap) / (cardWidth + cardGap)))
+    this.w = Math.floor((this.width + cardGap) / columns)
+    this.h = tall + cardGap
+    this.pitch = this.h
+    let y = 0
+    for (const block of blocks) {
+      this.labels.push(this.header(block, 0, y, this.width))
+      y += poolHeader
+      for (let i = block.from; i < block.to; i++) {
+        const k = i - block.from
+        this.tiles[i] = { x: (k % columns) * this.w, y: y + Math.floor(k / columns) * this.h }
+      }
+      y += Math.ceil((block.to - block.from) / columns) * this.h + blockGap - cardGap
+    }
+    return y
   }
 
   // place gives every tile its place at the present pitch and returns the height it takes.
@@ -216,8 +264,7 @@ export class Field {
     for (const zone of block.zones) {
       const wide = this.zoneWidth(zone.to - zone.from, rows)
       const name = this.rows[zone.from]!.z || 'no zone yet'
-      const short = name.replace(/^.*-(\d+[a-z])$/, '$1')
-      this.labels.push({ x, y: top + poolHeader + 10, width: wide, text: wide >= 74 ? name : short, strong: false })
+      this.labels.push({ x, y: top + poolHeader + 10, width: wide, text: shortZone(name), strong: false })
       for (let i = zone.from; i < zone.to; i++) {
         const k = i - zone.from
         this.tiles[i] = { x: x + Math.floor(k / rows) * this.pitch, y: top + poolHeader + zoneHeader + (k % rows) * this.pitch }
@@ -240,7 +287,9 @@ export class Field {
     const pool = this.rows[block.from]!.p
     const facts = [many(block.to - block.from, 'node')]
     if (price > 0) facts.push(`${dollars(price)}/h`)
-    facts.push(`CPU ${percent(cpu, has)}`)
+    if (has > 0) facts.push(`CPU ${percent(cpu, has)}`)
+    const zones = block.zones.map((zone) => this.rows[zone.from]!.z).filter(Boolean)
+    if (zones.length > 0) facts.push(zones.join(', '))
     return { x, y: y + 13, width, text: pool || 'no NodePool', more: facts.join('  ·  '), strong: true }
   }
 
@@ -265,7 +314,7 @@ export class Field {
         const t = this.tiles[i]
         if (!t) continue
         c.fillStyle = this.palette.panel
-        c.fillRect(t.x - 1, t.y - 1, this.pitch + 1, this.pitch + 1)
+        c.fillRect(t.x - 1, t.y - 1, this.w + 1, this.h + 1)
         this.tile(i)
       }
       this.headers()
@@ -297,11 +346,11 @@ export class Field {
         c.fillStyle = p.text
         c.fillText(label.text, label.x, label.y, label.width)
         const used = c.measureText(label.text).width + 12
-        c.font = `12px ${p.font}`
+        c.font = `13px ${p.font}`
         c.fillStyle = p.dim
         if (label.more && label.width - used > 40) c.fillText(this.fitting(label.more, label.width - used), label.x + used, label.y)
       } else if (!strongOnly) {
-        c.font = `11px ${p.font}`
+        c.font = `12px ${p.font}`
         c.fillStyle = p.dim
         c.fillText(label.text, label.x, label.y, label.width)
       }
@@ -331,8 +380,11 @@ export class Field {
     const r = this.rows[i]
     if (!t || !r) return
     const c = this.context
-    const gap = this.pitch >= 40 ? 6 : this.pitch >= 20 ? 4 : this.pitch >= 12 ? 2 : 1
-    const size = this.pitch - gap
+    if (this.cards) {
+      this.card(t, r)
+      return
+    }
+    const size = this.sizeOf(r)
     const faded = (this.shown !== null && !this.shown(r)) || (this.marks !== null && !this.marks.goes.has(r.id) && !this.marks.takes.has(r.id))
     const hue = this.hue(r)
     c.globalAlpha = faded ? 0.16 : 1
@@ -354,16 +406,103 @@ export class Field {
       this.bar(t.x, t.y, size, size, Math.max(cpu, memory))
     }
     c.globalAlpha = faded ? 0.16 : 1
-    this.edge(r, t, size, hue)
+    this.edge(r, t, size, size, hue)
     c.globalAlpha = 1
   }
 
-  private edge(r: Row, t: Tile, size: number, hue: string) {
+  private get gap(): number {
+    return this.cards ? cardGap : this.pitch >= 40 ? 6 : this.pitch >= 20 ? 4 : this.pitch >= 12 ? 2 : 1
+  }
+
+  // sizeOf is the side of a node's tile: its area goes by vCPUs, as far as a small one can be seen still.
+  private sizeOf(r: Row): number {
+    const most = this.pitch - this.gap
+    if (r.uh <= 0 || this.pitch < 14) return most
+    return Math.max(Math.min(most, 11), Math.round(most * Math.max(0.5, Math.sqrt(r.uh / this.biggest))))
+  }
+
+  // card draws a node with its name, type, price and the two bars in words.
+  private card(t: Tile, r: Row) {
+    const c = this.context
+    const p = this.palette
+    const wide = this.w - cardGap
+    const tall = this.h - cardGap
+    const full = tall > 80
+    const faded = (this.shown !== null && !this.shown(r)) || (this.marks !== null && !this.marks.goes.has(r.id) && !this.marks.takes.has(r.id))
+    const hue = r.s === 'draining' ? p.warn : this.hue(r)
+    c.globalAlpha = faded ? 0.25 : 1
+    c.fillStyle = p.raised
+    this.box(t.x, t.y, wide, tall)
+    c.fillStyle = hue
+    this.box(t.x, t.y, 4, tall)
+    const left = t.x + 13
+    const right = t.x + wide - 9
+    const zone = shortZone(r.z) || '–'
+    const zoneWide = this.write(zone, right, t.y + 18, p.dim, '12px', true)
+    this.write(shortNames(r.n), left, t.y + 18, p.text, '600 13px', false, right - left - zoneWide - 8)
+    const price = r.d > 0 ? `${dollars(r.d)}/h` : 'price unknown'
+    const priceWide = this.write(price, right, t.y + 35, p.text, '12px', true)
+    this.write(r.t || 'type unknown', left, t.y + 35, p.dim, '12px', false, right - left - priceWide - 8)
+    if (full) {
+      this.meter('CPU', r.u, r.uh, left, t.y + 53, right - left, hue, 1, false)
+      this.meter('Mem', r.m, r.mh, left, t.y + 69, right - left, hue, 0.62, false)
+      const state = this.stateOf(r)
+      const stateWide = this.write(state.text, right, t.y + 87, state.color, '12px', true)
+      this.write(state.text ? `${Math.ceil(r.uh / 1000)} vCPU` : `${Math.ceil(r.uh / 1000)} vCPU · ${many(r.k, 'pod')}`, left, t.y + 87, p.dim, '12px', false, right - left - stateWide - 8)
+    } else {
+      const half = Math.floor((right - left - 12) / 2)
+      this.meter('CPU', r.u, r.uh, left, t.y + 51, half, hue, 1, true)
+      this.meter('Mem', r.m, r.mh, left + half + 12, t.y + 51, half, hue, 0.62, true)
+    }
+    this.edge(r, t, wide, tall, hue)
+    c.globalAlpha = 1
+  }
+
+  // stateOf is what a card says of its node beside what it is: what the plan would do with it, or its state where that is not ready.
+  private stateOf(r: Row): { text: string; color: string } {
+    const p = this.palette
+    if (this.marks?.goes.has(r.id)) return { text: 'removed', color: p.bad }
+    if (this.marks?.takes.has(r.id)) return { text: 'receives pods', color: p.text }
+    if (r.s === 'ready') return { text: '', color: p.dim }
+    return { text: r.s === 'tainted' ? 'to be disrupted' : r.s === 'unready' ? 'not ready' : r.s, color: r.s === 'unready' ? p.bad : p.text }
+  }
+
+  // meter draws a bar with its name before it and its share after it, or below both.
+  private meter(name: string, part: number, whole: number, x: number, y: number, width: number, hue: string, strength: number, below: boolean) {
+    const c = this.context
+    const share = whole > 0 ? Math.min(1, part / whole) : 0
+    const [at, up, wide, tall] = below ? [x, -5, width, 4] : [x + 34, 8, width - 34 - 38, 7]
+    const alpha = c.globalAlpha
+    this.write(name, x, y, this.palette.dim, '12px', false)
+    this.write(percent(part, whole), x + width, y, this.palette.text, '12px', true)
+    if (wide < 12) return
+    c.fillStyle = this.palette.track
+    this.box(at, y - up, wide, tall)
+    c.fillStyle = hue
+    c.globalAlpha = alpha * strength
+    this.box(at, y - up, Math.round(wide * share), tall)
+    c.globalAlpha = alpha
+  }
+
+  // write puts a text at a place, or before it, as far as it has room, and returns how wide it is.
+  private write(text: string, x: number, y: number, color: string, font: string, before: boolean, room = Infinity): number {
+    const c = this.context
+    c.font = `${font} ${this.palette.font}`
+    c.fillStyle = color
+    let shown = text
+    while (shown.length > 1 && c.measureText(shown).width > room) shown = `${shown.slice(0, -2)}…`
+    const wide = shown ? c.measureText(shown).width : 0
+    if (shown) c.fillText(shown, before ? x - wide : x, y)
+    return wide
+  }
+
+  private edge(r: Row, t: Tile, width: number, height: number, hue: string) {
+    const size = Math.min(width, height)
     const c = this.context
     const p = this.palette
     const marked = this.marks?.goes.has(r.id) ? p.bad : this.marks?.takes.has(r.id) ? p.spot : ''
     const stroke = marked || (r.s === 'tainted' ? p.warn : r.s === 'unready' ? p.bad : r.s === 'launching' || r.s === 'joining' ? hue : '')
-    if (r.s === 'draining' && size >= 12) {
+    if (r.s === 'draining' && size >= 12 && !this.cards) {
       c.strokeStyle = p.panel
       c.lineWidth = 1.5
       c.beginPath()
@@ -373,12 +512,12 @@ export class Field {
       }
       c.stroke()
     }
-    if (!stroke) return
+    if (!stroke && !this.cards) return
     const wide = size >= 13 && (marked || r.s === 'tainted' || r.s === 'unready') ? 2 : 1
-    c.strokeStyle = stroke
+    c.strokeStyle = stroke || p.line
     c.lineWidth = wide
     c.setLineDash(r.s === 'launching' && !marked ? (size >= 13 ? [3, 2.5] : [2, 1]) : [])
-    c.strokeRect(t.x + wide / 2, t.y + wide / 2, size - wide, size - wide)
+    c.strokeRect(t.x + wide / 2, t.y + wide / 2, width - wide, height - wide)
     c.setLineDash([])
   }
 
@@ -396,10 +535,10 @@ export class Field {
     const t = this.tiles[i]
     if (!t) return
     const c = this.context
-    const gap = this.pitch >= 40 ? 6 : this.pitch >= 20 ? 4 : this.pitch >= 12 ? 2 : 1
     c.strokeStyle = color
     c.lineWidth = 2
-    c.strokeRect(t.x, t.y, this.pitch - gap, this.pitch - gap)
+    const size = this.cards ? 0 : this.sizeOf(this.rows[i]!)
+    c.strokeRect(t.x, t.y, this.cards ? this.w - cardGap : size, this.cards ? this.h - cardGap : size)
     this.stale.add(i) // to be taken off with the next drawing
   }
 }

@@ -1,6 +1,7 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { Field, type Color, type Marks } from './field'
-import { cpu, dollars, memory, percent, span } from './format'
+import { Field, type Color, type Kind, type Marks } from './field'
+import { cpu, dollars, memory, percent, shortNames, span } from './format'
 import { go } from './route'
 import { store } from './store'
 import { onTheme, palette } from './theme'
@@ -24,11 +25,13 @@ export function FieldView({ shown, color, onColor, marks, onTable }: Props) {
   const field = useRef<Field | null>(null)
   const [tip, setTip] = useState<{ row: Row; x: number; y: number } | null>(null)
   const [said, setSaid] = useState('')
+  const [kind, setKind] = useState<Kind>('tiles')
 
   useLayoutEffect(() => {
     const f = new Field(canvas.current!)
     field.current = f
     f.palette = palette()
+    f.onKind = setKind
     // on a narrow page, which scrolls as a whole, the field is as high as it likes
     const fit = () => f.resize(frame.current!.clientWidth, narrow.matches ? 460 : frame.current!.clientHeight)
     if (store.known) f.update(store.known.rows, true, [])
@@ -67,7 +70,7 @@ export function FieldView({ shown, color, onColor, marks, onTable }: Props) {
     const f = field.current!
     const row = f.rows[i]
     const t = f.tiles[i]
-    setTip(row && t ? { row, x: t.x + f.pitch, y: t.y + f.pitch - frame.current!.scrollTop } : null)
+    setTip(row && t ? { row, x: t.x + f.w, y: t.y + f.h - frame.current!.scrollTop } : null)
   }
   const move = (e: PointerEvent) => {
     const f = field.current!
@@ -97,7 +100,7 @@ export function FieldView({ shown, color, onColor, marks, onTable }: Props) {
     if (row) setSaid(describe(row))
     if (t && frame.current) {
       if (t.y < frame.current.scrollTop) frame.current.scrollTop = t.y - 40
-      if (t.y + f.pitch > frame.current.scrollTop + frame.current.clientHeight) frame.current.scrollTop = t.y + f.pitch - frame.current.clientHeight + 20
+      if (t.y + f.h > frame.current.scrollTop + frame.current.clientHeight) frame.current.scrollTop = t.y + f.h - frame.current.clientHeight + 20
     }
   }
   const key = (e: KeyboardEvent) => {
@@ -129,7 +132,7 @@ export function FieldView({ shown, color, onColor, marks, onTable }: Props) {
     <section class="field" aria-labelledby="field-title">
       <div class="bar">
         <h2 id="field-title">Nodes</h2>
-        <Legend color={color} />
+        <Legend color={color} kind={kind} marks={marks !== null} />
         <label class="choice">Color
           <select value={color} onChange={(e) => onColor(e.currentTarget.value as Color)}>
             <option value="capacity">capacity type</option>
@@ -145,6 +148,12 @@ export function FieldView({ shown, color, onColor, marks, onTable }: Props) {
           onPointerMove={move} onPointerLeave={leave} onKeyDown={key} onBlur={blur}
           onFocus={() => { const f = field.current!; if (f.hover < 0 && f.rows.length > 0) focusOn(Math.max(0, f.cursor)) }}
           onClick={() => { const row = field.current!.rows[field.current!.hover]; if (row) go('node', row.id) }} />
+        {store.known && store.known.rows.length === 0 ? (
+          <div class="nothing">
+            <p><b>No nodes.</b> Joiner launches some when pods are pending.</p>
+            <p class="dim">{store.known.totals.waiting > 0 ? 'Pods are pending: the list says what for.' : 'To see one come: scale a Deployment beyond what the cluster has room for, with a NodePool that allows it.'}</p>
+          </div>
+        ) : null}
         {tip ? <Tip {...tip} width={frame.current!.clientWidth} height={frame.current!.clientHeight} /> : null}
       </div>
       <p class="hidden" aria-live="polite">{said}</p>
@@ -161,7 +170,7 @@ function Tip({ row: r, x, y, width, height }: { row: Row; x: number; y: number; 
   const top = y + 150 > height ? Math.max(0, y - 160) : y + 4
   return (
     <div class="tip" style={{ left: `${left}px`, top: `${top}px` }}>
-      <strong>{r.n}</strong>
+      <strong>{shortNames(r.n)}</strong>
       <p>{r.t || 'type unknown'} {r.c} · {r.z || 'no zone yet'}</p>
       <dl>
         <dt>State</dt><dd class={r.s}>{r.s}{r.w ? `: ${r.w}` : ''}</dd>
@@ -175,16 +184,26 @@ function Tip({ row: r, x, y, width, height }: { row: Row; x: number; y: number; 
   )
 }
 
-function Legend({ color }: { color: Color }) {
+const bars: Record<Kind, ComponentChildren> = {
+  cards: <span>bars: CPU and memory requested</span>,
+  tiles: <span><i class="bars" />left CPU, right memory requested; area: vCPUs</span>,
+  dots: <span>fill: the larger of CPU and memory requested</span>,
+}
+
+function Legend({ color, kind, marks }: { color: Color; kind: Kind; marks: boolean }) {
+  if (marks) {
+    return <p class="legend" data-testid="plan-legend"><span><i class="goes" />removed by the plan</span><span><i class="takes" />receives pods</span><span>others: unchanged</span></p>
+  }
   if (color !== 'capacity') {
     return (
-      <p class="legend"><span>{color === 'fill' ? 'empty' : 'cheap'}</span><i class="ramp" /><span>{color === 'fill' ? 'full' : 'expensive'}</span></p>
+      <p class="legend"><span>{color === 'fill' ? 'empty' : 'cheap'}</span><i class="ramp" /><span>{color === 'fill' ? 'full' : 'expensive'}</span>{bars[kind]}</p>
     )
   }
   return (
     <p class="legend">
       <span><i class="spot" />spot</span><span><i class="demand" />on-demand</span><span><i class="reserved" />reserved</span>
-      <span class="late"><i class="launching" />launching</span><span class="late"><i class="tainted" />to be disrupted</span><span class="late"><i class="draining" />draining</span>
+      <span><i class="launching" />launching</span><span><i class="tainted" />to be disrupted</span><span><i class="draining" />draining</span>
+      {bars[kind]}
     </p>
   )
 }

@@ -41,6 +41,26 @@ export function span(seconds: number): string {
   return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`
 }
 
+// memoryOf and cpuOf are a share of a whole in one unit: "20/180 GiB", "12.5/96 cores".
+export function memoryOf(used: number, has: number): string {
+  const [unit, by] = has >= 1024 * 1024 ? ['TiB', 1024 * 1024] : has >= 1024 ? ['GiB', 1024] : ['MiB', 1]
+  const short = (n: number) => (n / by >= 10 || by === 1 ? whole.format(n / by) : (n / by).toFixed(1))
+  return `${short(used)}/${short(has)} ${unit}`
+}
+
+export function cpuOf(used: number, has: number): string {
+  const short = (n: number) => (n >= 10_000 ? whole.format(n / 1000) : cpu(n).replace(/\.0$/, ''))
+  return `${short(used)}/${short(has)} cores`
+}
+
+// Names of nodes without the domain that all of a cluster share, alone or in a text.
+export const shortNames = (text: string) => text.replace(/\.(?:[a-z0-9-]+\.compute|ec2)\.internal\b/g, '')
+
+// Zones as people say them: 2a of us-west-2a, lax-1a of us-west-2-lax-1a.
+export function shortZone(zone: string): string {
+  return /^[a-z]{2,3}(?:-[a-z]+)+-(\d+[a-z])$/.exec(zone)?.[1] ?? /^[a-z]{2,3}(?:-[a-z]+)+-\d+-(.+)$/.exec(zone)?.[1] ?? zone
+}
+
 export const clock = (unix: number) => new Date(unix * 1000).toLocaleTimeString('en-GB')
 export const moment = (unix: number) => new Date(unix * 1000).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 

@@ -6,4 +6,6 @@ import { startTheme } from './theme'
 
 startTheme()
 store.start()
-render(<App />, document.getElementById('app')!)
+const app = document.getElementById('app')!
+app.replaceChildren() // what it says until now
+render(<App />, app)

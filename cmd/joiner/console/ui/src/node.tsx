@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { Copy } from './copy'
 import { Back } from './decision'
-import { cpu, dollars, many, memory, moment, monthly, percent, span } from './format'
+import { cpu, dollars, many, memory, moment, monthly, percent, shortNames, shortZone, span } from './format'
 import { to } from './route'
 import { store } from './store'
 import type { Launch, NodeDetail } from './types'
@@ -33,8 +34,9 @@ function Body({ d }: { d: NodeDetail }) {
   const r = d.row
   return (
     <>
-      <h2>{r.n}</h2>
-      <p class="facts">{r.t} <span class={`cap ${r.c}`}>{r.c}</span> in {r.z || 'no zone yet'} · pool {r.p || 'none'}</p>
+      <h2>{shortNames(r.n)}</h2>
+      {shortNames(r.n) === r.n ? null : <p class="facts"><code>{r.n}</code></p>}
+      <p class="facts">{r.t} <span class={`cap ${r.c}`}>{r.c}</span> in {r.z || 'no zone yet'} · {r.p ? <>NodePool <a href={to('pool', r.p)}>{r.p}</a></> : 'no NodePool'}</p>
       <p class="facts"><span class={`tag state ${r.s}`}>{r.s}</span> {r.w ?? ''}</p>
       <div class="sums">
         <div><b>{percent(r.u, r.uh)}</b><span>CPU of {cpu(r.uh)}</span></div>
@@ -43,7 +45,7 @@ function Body({ d }: { d: NodeDetail }) {
         <div><b>{r.d > 0 ? dollars(r.d) : '–'}</b><span>per hour</span></div>
         <div><b>{r.d > 0 ? monthly(r.d) : '–'}</b><span>per month</span></div>
       </div>
-      <p class="sentence">{d.why}</p>
+      <p class="sentence">{shortNames(d.why)}</p>
       {d.birth ? <Came b={d.birth} /> : null}
       <dl class="pairs">
         {d.claim ? <><dt>Claim</dt><dd><code>{d.claim}</code>, {d.claimState}</dd></> : null}
@@ -56,6 +58,9 @@ function Body({ d }: { d: NodeDetail }) {
         {d.times.map((t) => <><dt key={t.what}>{t.what[0]!.toUpperCase() + t.what.slice(1)}</dt><dd>{moment(t.at)}, {span(store.now() - t.at)} ago</dd></>)}
       </dl>
       {d.stays.length > 0 ? <><h3>Why it stays</h3><ul class="plainlist">{d.stays.map((s) => <li key={s.message}><b>{s.code}</b>: {s.message}</li>)}</ul></> : null}
+      <h3>With kubectl</h3>
+      {r.id.startsWith('node/') || r.n !== r.id ? <Copy command={`kubectl describe node ${r.n}`} /> : null}
+      {d.claim ? <Copy command={`kubectl describe nodeclaim ${d.claim}`} /> : null}
       <h3>{many(d.pods.length, 'pod')}</h3>
       <table class="pods">
         <thead><tr><th scope="col">Pod</th><th scope="col">CPU</th><th scope="col">Memory</th></tr></thead>
@@ -85,7 +90,7 @@ function Came({ b }: { b: Launch }) {
           <thead><tr><th scope="col">Type</th><th scope="col">Offering</th><th scope="col">Now $/hour</th></tr></thead>
           <tbody>
             {others.map((o) => (
-              <tr key={o.instanceType}><td>{o.chosen ? <b>{o.instanceType} (chosen)</b> : o.instanceType}</td><td>{o.capacityType ?? '–'} {o.zone ?? ''}</td><td>{o.pricePerHour ? dollars(o.pricePerHour) : '–'}</td></tr>
+              <tr key={o.instanceType}><td>{o.chosen ? <b>{o.instanceType} (chosen)</b> : o.instanceType}</td><td>{o.capacityType ?? '–'} {shortZone(o.zone ?? '')}</td><td>{o.pricePerHour ? dollars(o.pricePerHour) : '–'}</td></tr>
             ))}
           </tbody>
         </table>

@@ -75,7 +75,7 @@ class Store {
     if (d.about) k.about = d.about
     if (d.totals) k.totals = d.totals
     if (d.waiting) k.waiting = d.waiting
-    if (d.entries) k.entries = [...d.entries, ...k.entries].slice(0, 500)
+    if (d.entries) k.entries = [...d.entries, ...k.entries].sort((a, b) => b.at - a.at || compare(b.id, a.id)).slice(0, 500)
     if (d.curve) k.prices = d.curve
     if (d.prices) k.prices = [...k.prices, ...d.prices]
     for (const row of d.nodes ?? []) {

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { dollars, number, percent, span } from './format'
+import type { Marks } from './field'
+import { dollars, number, percent, shortNames, shortZone, span } from './format'
 import { go } from './route'
 import { store, type Known } from './store'
 import type { Row } from './types'
@@ -8,12 +9,12 @@ const height = 26 // of a row, pixels
 
 interface Column { name: string; of: (r: Row) => string; by: (r: Row) => string | number; right?: boolean }
 
-const columns: Column[] = [
-  { name: 'Node', of: (r) => r.n, by: (r) => r.n },
+const facts: Column[] = [
+  { name: 'Node', of: (r) => shortNames(r.n), by: (r) => r.n },
   { name: 'Pool', of: (r) => r.p || '–', by: (r) => r.p },
-  { name: 'Zone', of: (r) => r.z, by: (r) => r.z },
+  { name: 'Zone', of: (r) => shortZone(r.z), by: (r) => r.z },
   { name: 'Type', of: (r) => r.t, by: (r) => r.t },
-  { name: 'Bought', of: (r) => r.c, by: (r) => r.c },
+  { name: 'Capacity type', of: (r) => r.c, by: (r) => r.c },
   { name: 'State', of: (r) => r.s, by: (r) => r.s },
   { name: 'CPU', of: (r) => percent(r.u, r.uh), by: (r) => (r.uh > 0 ? r.u / r.uh : -1), right: true },
   { name: 'Memory', of: (r) => percent(r.m, r.mh), by: (r) => (r.mh > 0 ? r.m / r.mh : -1), right: true },
@@ -22,11 +23,18 @@ const columns: Column[] = [
   { name: 'Age', of: (r) => (r.b > 0 ? span(store.now() - r.b) : '–'), by: (r) => -r.b, right: true },
 ]
 
+// planOf is what the plan that is open would do with a node.
+function planOf(marks: Marks): Column {
+  const of = (r: Row) => (marks.goes.has(r.id) ? 'removed' : marks.takes.has(r.id) ? 'receives pods' : '')
+  return { name: 'Plan', of, by: (r) => (of(r) === '' ? 'z' : of(r)) }
+}
+
 // NodeTable is the same nodes as rows; only those in sight are in the document.
-export function NodeTable({ known, shown, onField }: { known: Known | null; shown: ((r: Row) => boolean) | null; onField: () => void }) {
+export function NodeTable({ known, shown, marks, onField }: { known: Known | null; shown: ((r: Row) => boolean) | null; marks: Marks | null; onField: () => void }) {
   const frame = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
   const [seen, setSeen] = useState(600)
+  const columns = useMemo(() => (marks ? [...facts, planOf(marks)] : facts), [marks])
   const [sort, setSort] = useState<{ column: number; down: boolean } | null>(null)
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => setSeen(frame.current!.clientHeight))
@@ -39,7 +47,7 @@ export function NodeTable({ known, shown, onField }: { known: Known | null; show
     const column = sort && columns[sort.column]
     if (column) kept.sort((a, b) => { const x = column.by(a), y = column.by(b); return (x < y ? -1 : x > y ? 1 : 0) * (sort.down ? -1 : 1) })
     return kept
-  }, [all, known?.totals, shown, sort])
+  }, [all, known?.totals, shown, sort, columns])
   const first = Math.max(0, Math.floor(top / height) - 8)
   const last = Math.min(rows.length, Math.ceil((top + seen) / height) + 8)
   return (

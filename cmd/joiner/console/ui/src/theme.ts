@@ -48,7 +48,7 @@ export function palette(): Palette {
   const style = getComputedStyle(document.documentElement)
   const of = (name: string) => style.getPropertyValue(`--${name}`).trim()
   return {
-    panel: of('panel'), text: of('text'), dim: of('dim'), track: of('track'), spot: of('spot'), demand: of('demand'), reserved: of('reserved'),
+    panel: of('panel'), raised: of('raised'), line: of('line'), text: of('text'), dim: of('dim'), track: of('track'), spot: of('spot'), demand: of('demand'), reserved: of('reserved'),
     other: of('other'), warn: of('amber'), bad: of('bad'), focus: of('focus'),
     ramp: [1, 2, 3, 4, 5, 6].map((n) => of(`ramp-${n}`)),
     font: getComputedStyle(document.body).fontFamily,

@@ -1,6 +1,8 @@
 import type { RefObject } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { cpu, dollars, memory, monthly, number, percent, span } from './format'
+import { cpuOf, dollars, memoryOf, monthly, number, percent, span } from './format'
+import { to } from './route'
+import { useSaving } from './saving'
 import { store, type Known } from './store'
 import { toggleTheme } from './theme'
 import type { NodeState } from './types'
@@ -58,23 +60,38 @@ function Source({ known }: { known: Known | null }) {
   )
 }
 
-const states: NodeState[] = ['launching', 'joining', 'unready', 'tainted', 'draining']
+const states: [NodeState, string][] = [['launching', 'launching'], ['joining', 'joining'], ['unready', 'not ready'], ['tainted', 'to be disrupted'], ['draining', 'draining']]
 
 export function Stats({ known }: { known: Known | null }) {
   const t = known?.totals
   const nodes = t ? Object.values(t.nodes).reduce((a, b) => a + (b ?? 0), 0) : 0
-  const rest = t ? states.filter((s) => t.nodes[s]).map((s) => `${number(t.nodes[s]!)} ${s}`) : []
+  const rest = t ? states.filter(([s]) => t.nodes[s]).map(([s, name]) => `${number(t.nodes[s]!)} ${name}`) : []
   if (t && t.others > 0) rest.push(`${number(t.others)} without a NodePool`)
   const unplaced = known?.waiting.filter((w) => w.how === 'unplaced').reduce((sum, w) => sum + w.pods, 0) ?? 0
   return (
     <section class="stats" aria-label="Totals">
-      <Stat name="Nodes" value={t ? number(nodes) : '–'} more={nodes === 0 ? 'Joiner launches some when pods are pending' : rest.join(', ') || 'all ready'} />
+      <Stat name="Nodes" value={t ? number(nodes) : '–'} more={t && nodes === 0 ? 'none yet' : rest.join(', ') || 'all ready'} />
       <Stat name="Pods" value={t ? number(t.bound) : '–'} more={t && t.bound > 0 ? 'bound to a node' : ''} />
       <Stat name="Pending" value={t ? number(t.waiting) : '–'} tone={unplaced > 0 ? 'bad' : undefined} more={unplaced > 0 ? `${number(unplaced)} unschedulable` : t?.waiting ? 'a node exists or is in flight' : ''} />
-      <Stat name="CPU requested" value={t ? percent(t.cpu, t.cpuHas) : '–'} meter={t && t.cpuHas > 0 ? t.cpu / t.cpuHas : 0} more={t && t.cpuHas > 0 ? `${cpu(t.cpu)} of ${cpu(t.cpuHas)} cores` : ''} />
-      <Stat name="Memory requested" value={t ? percent(t.memory, t.memoryHas) : '–'} meter={t && t.memoryHas > 0 ? t.memory / t.memoryHas : 0} more={t && t.memoryHas > 0 ? `${memory(t.memory)} of ${memory(t.memoryHas)}` : ''} />
+      <Stat name="CPU requested" value={t ? percent(t.cpu, t.cpuHas) : '–'} meter={t && t.cpuHas > 0 ? t.cpu / t.cpuHas : 0} more={t && t.cpuHas > 0 ? cpuOf(t.cpu, t.cpuHas) : ''} />
+      <Stat name="Memory requested" value={t ? percent(t.memory, t.memoryHas) : '–'} meter={t && t.memoryHas > 0 ? t.memory / t.memoryHas : 0} more={t && t.memoryHas > 0 ? memoryOf(t.memory, t.memoryHas) : ''} />
       <Stat name="Price per hour" value={t ? dollars(t.price) : '–'} more={t ? (t.unpriced > 0 ? `${t.unpriced} nodes’ price unknown` : t.price > 0 ? `${monthly(t.price)} per month` : '') : ''} />
+      <Could nodes={nodes} />
     </section>
+  )
+}
+
+// Could is what consolidation could save, with the way there.
+function Could({ nodes }: { nodes: number }) {
+  const s = useSaving()
+  const saved = s ? s.before - s.after : 0
+  const more = !s ? (nodes > 0 ? 'a dry run is under way' : '') : saved > 0 ? `a month, ${percent(saved, s.before)}` : 'nothing to consolidate'
+  return (
+    <a class={`stat could ${saved > 0 ? 'good' : ''}`} href={to('consolidation')} title={s ? `dry run of ${new Date(s.at * 1000).toLocaleTimeString('en-GB')}; opens it (3)` : 'What consolidation could save'}>
+      <h2>Could save</h2>
+      <p class="value">{s ? (saved > 0 ? monthly(saved) : '$0') : '–'}</p>
+      {more ? <p class="more">{more}</p> : null}
+    </a>
   )
 }
 

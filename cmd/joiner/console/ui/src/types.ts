@@ -63,6 +63,7 @@ export interface Entry {
   left: number
   price: number
   pools?: string[]
+  by?: string
 }
 
 export interface Point { t: number; d: number }
@@ -139,6 +140,26 @@ export interface DryRun {
   commands: Command[]
   kept: { code: string; nodes: KeptNode[] }[]
   stopped: string[]
+}
+
+export interface Saving { at: number; before: number; after: number; nodes: number }
+
+export interface Pool {
+  name: string
+  class: string
+  weight: number
+  replicas: number | null
+  nodes: number
+  price: number
+  policy: string
+  consolidateAfter: string
+  expireAfter: string
+  requirements: string[]
+  taints: string[]
+  limits: { resource: string; used: string; limit: string; share: number }[]
+  budgets: string[]
+  allowed: { reasons: string[]; most: number; busy: number; of: number; until?: number; problem?: string }[]
+  conditions: { type: string; met: boolean; message: string }[]
 }
 
 export interface Round {

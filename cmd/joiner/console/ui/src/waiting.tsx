@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { clock, cpu, many, memory, number, span } from './format'
+import { clock, cpu, many, memory, number, shortNames, span } from './format'
 import { matchesWaiting, type Filter } from './filter'
 import { store, type Known } from './store'
 import { to } from './route'
@@ -33,8 +33,8 @@ export function Group({ w }: { w: Waiting }) {
         <span class="title">{w.workload}</span>
         <span class="count">{number(w.pods)}×</span>
         <span class={`tag ${w.how === 'unplaced' ? 'bad' : w.how === 'next' || w.how === 'other' ? '' : 'good'}`}>{words[w.how]}</span>
-        <span class="why">{w.code ? <b>{w.code}: </b> : null}{w.why}</span>
-        {w.remedy ? <span class="remedy">{w.remedy}</span> : null}
+        <span class="why">{w.code ? <b>{w.code}: </b> : null}{shortNames(w.why)}</span>
+        {w.remedy ? <span class="remedy">{shortNames(w.remedy)}</span> : null}
       </summary>
       {w.cpu > 0 || w.memory > 0 || w.since > 0 ? (
         <p class="facts">
@@ -71,9 +71,9 @@ function Reasons({ reasons }: { reasons: PoolReason[] }) {
     <ul class="reasons">
       {reasons.map((r) => (
         <li key={r.pools.join() + r.message}>
-          <span class="pools">{r.pools.length > 0 ? r.pools.join(', ') : 'every pool'}</span>
+          <span class="pools">{r.pools.length > 0 ? r.pools.map((p, i) => <>{i > 0 ? ', ' : ''}<a key={p} href={to('pool', p)}>{p}</a></>) : 'every NodePool'}</span>
           <span><b>{r.code}</b>: {r.message}</span>
-          {r.remedy ? <span class="remedy">{r.remedy}</span> : null}
+          {r.remedy ? <span class="remedy">{shortNames(r.remedy)}</span> : null}
         </li>
       ))}
     </ul>
