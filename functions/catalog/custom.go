@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func (c *custom) attach(ctx context.Context, e *cfn.Event, id string, stack arn.
 	if err != nil {
 		return id, nil, err
 	}
-	if err := ofStack(stack, desired.ARN); err != nil {
+	if err := ofStack(stack, &desired.Registration); err != nil {
 		return id, nil, err
 	}
 	desired.Stack, desired.Hub = e.StackID, stack.AccountID
@@ -157,7 +158,9 @@ func (c *custom) detach(ctx context.Context, e *cfn.Event, stack arn.ARN) error 
 		return nil
 	}
 	its, _ := e.ResourceProperties["arn"].(string)
-	if err := ofStack(stack, its); err != nil {
+	region, _ := e.ResourceProperties["region"].(string)
+	if err := ofStack(stack, &model.Registration{ARN: its, Region: region,
+		SelfManaged: fmt.Sprint(e.ResourceProperties["selfManaged"]) == "true"}); err != nil {
 		return err
 	}
 	out, err := c.flow.Detach(ctx, attach.DetachRequest{Cluster: cluster, ARN: its, Stack: e.StackID, Owner: "stack-" + e.RequestID})
@@ -171,8 +174,18 @@ func (c *custom) detach(ctx context.Context, e *cfn.Event, stack arn.ARN) error 
 	return err
 }
 
-// ofStack refuses a request that does not name the cluster by its ARN, or whose stack is in another region.
-func ofStack(stack arn.ARN, cluster string) error {
+// ofStack refuses a request that does not name the cluster by its ARN, which only those of EKS have, or whose stack is
+// in another region.
+func ofStack(stack arn.ARN, reg *model.Registration) error {
+	if reg.SelfManaged {
+		if reg.Region != stack.Region {
+			return fault.New(fault.Invalid, "",
+				"property region: %q is not that of stack %s; deploy a cluster's stack in its region",
+				reg.Region, stack)
+		}
+		return nil
+	}
+	cluster := reg.ARN
 	its, err := arn.Parse(cluster)
 	if err != nil || its.Service != "eks" {
 		return fault.New(fault.Invalid, "", "property arn: %q is not the ARN of an EKS cluster; a stack names its cluster by its ARN", cluster)
@@ -259,14 +272,23 @@ var notProperties = []string{"ServiceToken", "ServiceTimeout"}
 // settable are the fields of model.Registration that a stack may say. The others are EKS's to say, or ours.
 var settable = []string{
 	"cluster", "arn", "account", "region", "roles", "externalID", "relayURL", "clusterDNS", "paused", "defaultSpread", "batchIdleMillis", "batchMaxMillis",
+	"selfManaged",
 }
+
+// ofPlane are the fields that a stack may say of a self-managed cluster. Of others EKS says them.
+var ofPlane = []string{"endpoint", "ca", "version", "serviceCIDR"}
 
 // standaloneOf reads properties. CloudFormation hands on every number and truth value as text.
 func standaloneOf(properties map[string]any) (attach.Desired, error) {
 	var desired attach.Desired
+	known := settable
+	if fmt.Sprint(properties["selfManaged"]) == "true" {
+		known = slices.Concat(settable, ofPlane)
+	}
 	for name := range properties {
-		if !slices.Contains(settable, name) && !slices.Contains(notProperties, name) {
-			return desired, fault.New(fault.Invalid, "", "property %s: it is not a property that can be set; there are %s", name, strings.Join(settable, ", "))
+		if !slices.Contains(known, name) && !slices.Contains(notProperties, name) {
+			return desired, fault.New(fault.Invalid, "", "property %s: it is not a property that can be set; there are %s",
+				name, strings.Join(known, ", "))
 		}
 	}
 	if err := fill(reflect.ValueOf(&desired.Registration).Elem(), "", properties); err != nil {
@@ -322,6 +344,12 @@ func set(field reflect.Value, path string, value any) error {
 			return bad("boolean: use true or false")
 		}
 		field.SetBool(truth)
+	case reflect.Slice: // of bytes: the certificate authority
+		decoded, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return bad("text in base64")
+		}
+		field.SetBytes(decoded)
 	case reflect.Int64:
 		number, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {

@@ -239,8 +239,12 @@ func watcherRights(cluster, hub, account string) []statement {
 	}
 }
 
-// letIn gives the roles their access to the API server. In relay mode functions need none: the watcher carries out what they ask.
+// letIn gives the roles their access to the API server. In relay mode functions need none: the watcher carries out what
+// they ask. Where EKS does not run the cluster there are no access entries: people let the roles in.
 func (k *cluster) letIn() {
+	if k.c.SelfManaged {
+		return
+	}
 	entry := func(id, group string) {
 		awseks.NewCfnAccessEntry(k.stack, s(id+"Access"), &awseks.CfnAccessEntryProps{
 			ClusterName: s(k.c.Name), PrincipalArn: k.roles[id].AttrArn(), Type: s("STANDARD"), KubernetesGroups: texts(group),
@@ -297,6 +301,9 @@ func (k *cluster) register() {
 	properties := map[string]any{"arn": k.arn(), "account": sub("${AWS::AccountId}"), "roles": roles, "externalID": k.externalID}
 	if k.c.Relay {
 		properties["relayURL"] = k.relay.Ref()
+	}
+	if k.c.SelfManaged {
+		k.c.describe(properties)
 	}
 	registration(k.stack, k.c, properties)
 }
@@ -377,4 +384,17 @@ func newHub(scope constructs.Construct, id string, c Cluster, o Options) awscdk.
 	}
 	registration(stack, c, properties)
 	return stack
+}
+
+// describe adds to the properties of the registration what EKS would say of the cluster.
+func (c Cluster) describe(properties map[string]any) {
+	delete(properties, "arn")
+	properties["selfManaged"], properties["endpoint"] = true, c.Endpoint
+	properties["ca"], properties["version"] = c.CA, c.Kubernetes
+	if c.ServiceCIDR != "" {
+		properties["serviceCIDR"] = c.ServiceCIDR
+	}
+	if c.ClusterDNS != "" {
+		properties["clusterDNS"] = c.ClusterDNS
+	}
 }

@@ -32,11 +32,13 @@ func (k *cluster) rights(program string) []statement {
 		out = append(out, k.describe("Instances", "InstanceStatus", "SpotInstanceRequests"),
 			allow("EndOwnMachines", []string{"ec2:TerminateInstances"}, k.ec2("instance"), k.tagged(intentTag)))
 	case "catalog":
-		out = append(out, k.readInstances(), k.readPrices(), k.readParameters(),
-			allow("KnowCluster", []string{"eks:DescribeCluster"}, []*string{k.arn()}, nil),
-			// The key is what binds it to this cluster, as in the policy that Karpenter publishes.
-			allow("ReadZonalShifts", []string{"arc-zonal-shift:GetManagedResource"}, everything,
-				map[string]any{"StringEquals": map[string]any{"arc-zonal-shift:ResourceIdentifier": k.arn()}}))
+		out = append(out, k.readInstances(), k.readPrices(), k.readParameters())
+		if !k.c.SelfManaged {
+			out = append(out, allow("KnowCluster", []string{"eks:DescribeCluster"}, []*string{k.arn()}, nil),
+				// The key is what binds it to this cluster, as in the policy that Karpenter publishes.
+				allow("ReadZonalShifts", []string{"arc-zonal-shift:GetManagedResource"}, everything,
+					map[string]any{"StringEquals": map[string]any{"arc-zonal-shift:ResourceIdentifier": k.arn()}}))
+		}
 		if k.o.DryRun {
 			out = append(out, k.launch()...)
 		}

@@ -42,8 +42,12 @@ func (k *cluster) makeNodeRole(id, name, kind, about string) {
 	}
 	role := newRole(k.stack, k.o, of)
 	profile := awsiam.NewCfnInstanceProfile(k.stack, s(id+"Profile"), &awsiam.CfnInstanceProfileProps{InstanceProfileName: filledIn(name), Roles: &[]any{role.Ref()}})
-	access := awseks.NewCfnAccessEntry(k.stack, s(id+"Access"), &awseks.CfnAccessEntryProps{ClusterName: s(k.c.Name), PrincipalArn: role.AttrArn(), Type: s(kind)})
-	for _, one := range []awscdk.CfnResource{role, profile, access} {
+	made := []awscdk.CfnResource{role, profile}
+	if !k.c.SelfManaged {
+		made = append(made, awseks.NewCfnAccessEntry(k.stack, s(id+"Access"),
+			&awseks.CfnAccessEntryProps{ClusterName: s(k.c.Name), PrincipalArn: role.AttrArn(), Type: s(kind)}))
+	}
+	for _, one := range made {
 		one.CfnOptions().SetUpdateReplacePolicy(awscdk.CfnDeletionPolicy_RETAIN)
 		one.CfnOptions().SetDeletionPolicy(awscdk.CfnDeletionPolicy_DELETE)
 	}

@@ -2,10 +2,13 @@ package main
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,6 +65,12 @@ type Cluster struct {
 	Namespace     string `json:"namespace"`     // namespace: of the watcher; joiner
 	DefaultSpread string `json:"defaultSpread"` // defaultSpread: see model.Registration
 	Paused        bool   `json:"paused"`        // paused: observe only
+	SelfManaged   bool   `json:"selfManaged"`   // selfManaged: true = EKS does not run it; the keys below say the rest
+	Endpoint      string `json:"endpoint"`      // endpoint: of a self-managed cluster's API server
+	CA            string `json:"ca"`            // ca: a self-managed cluster's certificate authority, PEM in base64
+	Kubernetes    string `json:"kubernetes"`    // kubernetes: minor version of a self-managed cluster, 1.36
+	ServiceCIDR   string `json:"serviceCidr"`   // serviceCidr: a self-managed cluster's service network
+	ClusterDNS    string `json:"clusterDns"`    // clusterDns: address of its DNS; "" = the tenth of serviceCidr
 	SSMParameters string `json:"ssmParameters"` // ssmParameters: path of people's own parameters that node classes name images by
 }
 
@@ -88,7 +97,7 @@ func readOptions(from context) (Options, error) {
 	o.Clusters, o.Settings = r.clusters(), r.object("settings")
 	o = o.withDefaults()
 	r.unknown()
-	r.problems = append(r.problems, o.check()...)
+	r.problems = append(append(r.problems, o.check()...), o.checkSelfManaged()...)
 	return o, errors.Join(r.problems...)
 }
 
@@ -119,7 +128,8 @@ var (
 	uuid        = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	roleName    = regexp.MustCompile(`^[\w+=,.@-]{1,64}$`)
 	vpcID       = regexp.MustCompile(`^vpc-[0-9a-f]+$`)
-	oidc        = regexp.MustCompile(`^[a-z0-9.-]+(/[\w.~-]+)+$`)
+	oidc        = regexp.MustCompile(`^[a-z0-9.-]+(/[\w.~-]+)*$`)
+	minor       = regexp.MustCompile(`^1\.[0-9]{1,3}$`)
 
 	keyARN       = regexp.MustCompile(`^arn:aws[\w-]*:kms:[\w-]+:[0-9]{12}:key/[\w-]+$`)
 	policyARN    = regexp.MustCompile(`^arn:aws[\w-]*:iam::([0-9]{12}|aws):policy/[\w+=,.@/-]+$`)
@@ -312,6 +322,9 @@ func (r *reader) clusters() []Cluster {
 		DefaultSpread: r.text("defaultSpread", ""), Paused: r.flag("paused", false), SSMParameters: r.text("ssmParameters", ""),
 		NodeRole: r.text("nodeRole", ""), NodeRoleName: r.text("nodeRoleName", ""), Windows: r.flag("windows", false), IPv6: r.flag("ipv6", false),
 		VPC: r.text("vpcId", ""), IRSAProvider: r.text("irsaProvider", ""),
+		SelfManaged: r.flag("selfManaged", false), Endpoint: r.text("endpoint", ""), CA: r.text("ca", ""),
+		Kubernetes: r.text("kubernetes", ""), ServiceCIDR: r.text("serviceCidr", ""),
+		ClusterDNS: r.text("clusterDns", ""),
 	}
 	var out []Cluster
 	add := func(value any) {
@@ -361,3 +374,47 @@ func strictly(data []byte, into any) error {
 
 // contextOf is the context of an app.
 func contextOf(app awscdk.App) context { return app.Node() }
+
+// checkSelfManaged says what makes no sense of clusters that EKS does not run, or of others with their keys.
+func (o Options) checkSelfManaged() []error {
+	var problems []error
+	for _, c := range o.Clusters {
+		problem := func(bad bool, format string, args ...any) {
+			if bad {
+				problems = append(problems, fmt.Errorf("cluster %s, "+format, append([]any{c.Name}, args...)...))
+			}
+		}
+		if !c.SelfManaged {
+			for _, one := range [][2]string{{"endpoint", c.Endpoint}, {"ca", c.CA}, {"kubernetes", c.Kubernetes},
+				{"serviceCidr", c.ServiceCIDR}, {"clusterDns", c.ClusterDNS}} {
+				problem(one[1] != "",
+					"%s %q: it is for clusters that EKS does not run; give selfManaged too, or leave it out",
+					one[0], one[1])
+			}
+			continue
+		}
+		c.checkPlane(problem)
+		problem(c.IRSAProvider == "", "irsaProvider %q: give the cluster's own OIDC provider, by which the watcher "+
+			"gets its role; there is no Pod Identity outside of EKS", c.IRSAProvider)
+		problem(c.Account != "",
+			"account %s: a self-managed cluster is in the account of the region's stack; leave clusterAccount out",
+			c.Account)
+		problem(c.Windows, "windows: self-managed clusters have no Windows nodes; leave it out")
+	}
+	return problems
+}
+
+// checkPlane says what makes no sense of what EKS would say of a cluster.
+func (c Cluster) checkPlane(problem func(bad bool, format string, args ...any)) {
+	problem(!strings.HasPrefix(c.Endpoint, "https://"),
+		"endpoint %q: give the address of the API server, such as https://api.example.com:6443", c.Endpoint)
+	decoded, err := base64.StdEncoding.DecodeString(c.CA)
+	block, _ := pem.Decode(decoded)
+	problem(err != nil || block == nil,
+		"ca %q: give the certificate authority, PEM in base64: base64 -w0 /etc/kubernetes/pki/ca.crt", c.CA)
+	problem(!minor.MatchString(c.Kubernetes), "kubernetes %q: give the minor version, such as 1.36", c.Kubernetes)
+	_, err = netip.ParsePrefix(c.ServiceCIDR)
+	problem(c.ServiceCIDR != "" && err != nil, "serviceCidr %q: give a network, such as 10.96.0.0/12", c.ServiceCIDR)
+	_, err = netip.ParseAddr(c.ClusterDNS)
+	problem(c.ClusterDNS != "" && err != nil, "clusterDns %q: give an address, such as 10.96.0.10", c.ClusterDNS)
+}

@@ -65,6 +65,10 @@ func variantsOf(demo Cluster) []variant {
 			o.PermissionsBoundary = "arn:aws:iam::111111111111:policy/boundary"
 		}),
 		cluster("cluster-relay", inCluster, func(c *Cluster, _ *Options) { c.Relay = true }),
+		cluster("cluster-self-managed", inCluster, func(c *Cluster, _ *Options) {
+			c.SelfManaged, c.Endpoint, c.CA = true, "https://api.example.com:6443", exampleCA
+			c.Kubernetes, c.ServiceCIDR, c.IRSAProvider = "1.36", "10.96.0.0/12", "issuer.example.com"
+		}),
 		cluster("cluster-own-node-role", inCluster, func(c *Cluster, o *Options) { c.NodeRole, o.DryRun = "own-nodes", false }),
 		cluster("cluster-foreign", inCluster, foreign),
 		cluster("cluster-foreign-hub", inHub, foreign),
@@ -176,3 +180,6 @@ func withEmptyZips(all []variant, o Options, folder string) error {
 	o.Zips = zips
 	return writeTemplates(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), all, o.withDefaults(), folder)
 }
+
+// exampleCA is a block of PEM in base64, for templates that are committed.
+const exampleCA = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tClpYaGhiWEJzWlE9PQotLS0tLUVORCBDRVJUSUZJQ0FURS0tLS0tCg=="

@@ -18,6 +18,9 @@ type Registration struct {
 	ServiceCIDR string `json:"serviceCIDR,omitempty"`
 	ClusterDNS  string `json:"clusterDNS,omitempty"`
 	Version     string `json:"version,omitempty"` // Kubernetes minor, "1.36"
+	// SelfManaged says that EKS does not run the control plane: nothing is asked of EKS, and what it would say of the
+	// cluster is what people said. It has no ARN.
+	SelfManaged bool `json:"selfManaged,omitempty"`
 	// Stack is the ARN of the CloudFormation stack that registered the cluster, the only one that may change the
 	// registration or take it out; empty = people did, or an older version.
 	Stack           string `json:"stack,omitempty"`

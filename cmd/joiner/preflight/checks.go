@@ -27,6 +27,9 @@ func (s *Checker) Checks() []check.Check {
 		key := func(ctx context.Context) ([]check.Finding, error) { return s.KMSKey(ctx, arn) }
 		checks = append(checks, check.Check{Name: "key", Object: arn, Run: key})
 	}
+	if s.plan.SelfManaged { // what EKS would be asked nobody can say
+		return append(checks, check.Check{Name: "control plane", Object: cluster, Run: s.selfManaged})
+	}
 	return append(checks,
 		check.Check{Name: "control plane", Object: cluster, Run: s.plane},
 		check.Check{Name: "endpoint", Object: cluster, Run: s.Endpoint},
@@ -36,6 +39,16 @@ func (s *Checker) Checks() []check.Check {
 		check.Check{Name: "names", Object: cluster, Run: s.clusterNames},
 		check.Check{Name: "Karpenter", Object: cluster, Run: s.karpenter},
 	)
+}
+
+// selfManaged looks whether the watcher of a cluster that EKS does not run gets a role, and says what is not checked.
+func (s *Checker) selfManaged(context.Context) ([]check.Finding, error) {
+	if !s.plan.IRSA {
+		return check.One(check.Fail, "EKS does not run it, so there is no Pod Identity for the watcher",
+			s.deploy("-c selfManaged=true -c irsaProvider=PROVIDER")+": docs/tasks/self-managed.md"), nil
+	}
+	return check.One(check.OK,
+		"EKS does not run it: its version, endpoint, subnets and role of nodes are not checked", ""), nil
 }
 
 // who says whose permissions are used.

@@ -28,6 +28,7 @@ type Plan struct {
 	Batches      bool     // so few batches of each queue are handled at once that a small account has room for them
 	MaxClusters  int      // clusters that are handled side by side; 10
 	Foreign      bool     // the cluster is in another account than the installation
+	SelfManaged  bool     // EKS does not run the cluster
 }
 
 // Parse reads the options of a deployment: the context of a cdk.json at path, "" = none, and over it options written
@@ -65,7 +66,8 @@ func Parse(cluster, path string, options []string) (Plan, error) {
 	for _, flag := range []struct {
 		key string
 		to  *bool
-	}{{"relay", &p.Relay}, {"ipv6", &p.IPv6}, {"windows", &p.Windows}, {"reserve", &p.Reserve}} {
+	}{{"relay", &p.Relay}, {"ipv6", &p.IPv6}, {"windows", &p.Windows}, {"reserve", &p.Reserve},
+		{"selfManaged", &p.SelfManaged}} {
 		text := cmp.Or(values[flag.key], "false")
 		if *flag.to, err = strconv.ParseBool(text); err != nil {
 			problems = append(problems, fmt.Errorf("option %s: %q is neither true nor false", flag.key, text))

@@ -50,10 +50,21 @@ func (f *Flow) Attach(ctx context.Context, desired Desired) (AttachOutcome, erro
 	if spoilt := fault.CodeOf(err) == model.CodeUnreadCluster; err != nil && !out.New && !(spoilt && desired.TakeOver) {
 		return out, err // whose a registration is that cannot be read, only people can say
 	}
-	if out.Plane, err = f.describe(ctx, desired.Registration); err != nil {
+	if desired.SelfManaged {
+		out.Plane = selfManagedPlane(&desired.Registration)
+	} else if out.Plane, err = f.describe(ctx, desired.Registration); err != nil {
 		return out, explain(err, desired.Registration)
 	}
-	if !out.New && another(before, out.Plane.ARN) {
+	if !out.New && before.SelfManaged != desired.SelfManaged {
+		return out, otherKind(&before)
+	}
+	if !out.New && desired.SelfManaged &&
+		(before.Account != desired.Account || before.Region != desired.Region) {
+		return out, fault.New(fault.Conflict, "AnotherCluster",
+			"a cluster named %s is attached already, in account %s and region %s; detach that one first "+
+				"(joiner detach %s)", desired.Cluster, before.Account, before.Region, desired.Cluster)
+	}
+	if !out.New && !desired.SelfManaged && another(before, out.Plane.ARN) {
 		return out, fault.New(fault.Conflict, "AnotherCluster",
 			"a cluster named %s is attached already, and it is %s, not %s; names are unique in a ledger: detach that one first (joiner detach %s), or attach this one to another installation",
 			desired.Cluster, cmp.Or(before.ARN, "in account "+before.Account+" and region "+before.Region), out.Plane.ARN, desired.Cluster)
@@ -148,6 +159,9 @@ func granted(desired Desired, plane model.ControlPlane) (model.Registration, err
 	reg := desired.Registration
 	reg.WasPaused = nil
 	region, account := ofARN(plane.ARN)
+	if reg.SelfManaged {
+		region, account = reg.Region, reg.Account
+	}
 	for _, f := range []struct {
 		field string
 		value *string
@@ -245,7 +259,11 @@ func changed(before, after model.Registration) []string {
 func (f *Flow) warnings(ctx context.Context, reg model.Registration, plane model.ControlPlane) ([]string, error) {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if !plane.PublicAccess && reg.RelayURL == "" {
+	if reg.SelfManaged && reg.RelayURL == "" {
+		say("functions authenticate to the API server of %s with tokens of AWS STS, which it takes only with "+
+			"aws-iam-authenticator: see docs/tasks/self-managed.md, or use the relay", reg.Cluster)
+	}
+	if !reg.SelfManaged && !plane.PublicAccess && reg.RelayURL == "" {
 		say("the API server of %s has no public endpoint and relayURL is not set: functions reach it only where they are attached to its VPC", reg.Cluster)
 	}
 	if plane.PublicAccess && reg.RelayURL == "" && len(plane.PublicCIDRs) > 0 && !slices.Contains(plane.PublicCIDRs, "0.0.0.0/0") {
@@ -302,6 +320,9 @@ func (f *Flow) checkDesired(reg model.Registration) error {
 		return invalid("externalID", id, "is not an external id: 2 to 1224 letters, digits and any of _+=,.@:/-")
 	}
 	if err := checkRelay(reg); err != nil {
+		return err
+	}
+	if err := checkSelfManaged(&reg); err != nil {
 		return err
 	}
 	if address := reg.ClusterDNS; address != "" {

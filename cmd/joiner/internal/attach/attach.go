@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strings"
@@ -25,6 +26,9 @@ manage it. The stack of a cluster does the same when it is deployed; this comman
 It reads the cluster from EKS with your own AWS permissions (eks:DescribeCluster). What you do not set stays as it was,
 including whether the cluster is paused. You can repeat it, and it reverts an unfinished "joiner detach".
 
+A cluster that EKS does not run (kubeadm, kOps) is attached with --self-managed, --endpoint, --ca and
+--kubernetes-version. EKS is then not asked.
+
 It prints the helm command that installs the watcher in the cluster.
 
 Exit status: 0 if the cluster is attached; 2 if it is not, and nothing has changed.`
@@ -38,7 +42,11 @@ const attachExample = `  # with the roles that you created for it
   joiner attach shop --paused
 
   # an API server that functions cannot reach
-  joiner attach shop --relay https://sqs.us-west-2.amazonaws.com/111122223333/joiner-relay-shop`
+  joiner attach shop --relay https://sqs.us-west-2.amazonaws.com/111122223333/joiner-relay-shop
+
+  # a cluster of kubeadm or kOps
+  joiner attach own --self-managed --endpoint https://api.own.example.com:6443 --ca /etc/kubernetes/pki/ca.crt \
+    --kubernetes-version 1.36 --service-cidr 10.96.0.0/12`
 
 // attachFlags are what the command line says.
 type attachFlags struct {
@@ -46,6 +54,7 @@ type attachFlags struct {
 	roles                                  model.Roles
 	externalID, relay, spread, dns, output string
 	image                                  string
+	self                                   selfManaged
 	paused, takeOver                       bool
 }
 
@@ -76,6 +85,7 @@ func New() *cobra.Command {
 	flags.StringVar(&f.spread, "default-spread", "", "defaultConstraints of the cluster's kube-scheduler, `YAML`")
 	flags.StringVar(&f.dns, "cluster-dns", "",
 		"`ADDRESS` of the cluster's DNS (default: the tenth of its service network)")
+	f.self.register(command)
 	flags.StringVar(&f.image, "image", "",
 		"the watcher's `IMAGE`, REPOSITORY@DIGEST, for the helm command (default: the chart's own)")
 	flags.BoolVar(&f.paused, "paused", false, "change nothing in the cluster; --paused=false ends the pause")
@@ -167,6 +177,9 @@ func (f *attachFlags) desired(
 			*flag.into = flag.said
 		}
 	}
+	if err := f.self.fill(command, at.Account, &before, &desired.Registration); err != nil {
+		return desired, err
+	}
 	desired.TakeOver = f.takeOver
 	if command.Flags().Changed("paused") {
 		desired.Paused = &f.paused
@@ -196,7 +209,8 @@ func printAttached(out io.Writer, at *installation.Session, a *attachedText) err
 	case len(a.Changed) > 0:
 		what = "is attached again: " + strings.Join(a.Changed, ", ") + " changed"
 	}
-	if err := cli.Say(out, "Cluster %s (%s, Kubernetes %s) %s; it is %s.\n", reg.Cluster, reg.ARN, reg.Version, what,
+	if err := cli.Say(out, "Cluster %s (%s, Kubernetes %s) %s; it is %s.\n", reg.Cluster,
+		cmp.Or(reg.ARN, "self-managed, "+reg.Endpoint), reg.Version, what,
 		state); err != nil {
 		return err
 	}

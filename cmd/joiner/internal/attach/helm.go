@@ -51,6 +51,12 @@ func helmCommand(
 		}
 		command, lacks = append(command, "--set-json", "relay="+relay), lacking
 	}
+	if reg.SelfManaged {
+		command = append(command, selfManagedValues(reg)...)
+		lacks = append(lacks, "there is no Pod Identity outside of EKS; add --set serviceAccount.roleARN=ARN, the "+
+			"output WatcherRoleARN of the cluster's stack, or --set networkPolicy.instanceMetadata=true if the "+
+			"watcher has the role of its instances")
+	}
 	return append(command, imageValues(image)...), lacks, nil
 }
 

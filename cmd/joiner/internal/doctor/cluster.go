@@ -114,6 +114,9 @@ func (c *cluster) registered(ctx context.Context) ([]check.Finding, error) {
 
 // plane compares what EKS says now with what was registered.
 func (c *cluster) plane(ctx context.Context) ([]check.Finding, error) {
+	if c.reg.SelfManaged {
+		return c.ownPlane(ctx)
+	}
 	again := "joiner attach " + c.reg.Cluster + ", or deploy its stack again"
 	plane, err := c.planes().Describe(ctx, c.reg)
 	if fault.Is(err, fault.NotFound) {
@@ -200,6 +203,10 @@ func (c *cluster) entries(ctx context.Context) ([]check.Finding, error) {
 	if c.reg.RelayURL != "" {
 		return check.One(check.OK, "none is needed: the watcher carries out the functions' requests", ""), nil
 	}
+	if c.reg.SelfManaged {
+		return check.One(check.OK, "a self-managed cluster has none: aws-iam-authenticator in it maps roles to groups",
+			""), nil
+	}
 	var found []check.Finding
 	for _, g := range groups {
 		role := g.of(c.reg.Roles)
@@ -233,6 +240,10 @@ func (c *cluster) entries(ctx context.Context) ([]check.Finding, error) {
 }
 
 func (c *cluster) identity(ctx context.Context) ([]check.Finding, error) {
+	if c.reg.SelfManaged {
+		return check.One(check.OK, "a self-managed cluster has none: the watcher has a role by the cluster's own OIDC "+
+			"provider, or that of its instances", ""), nil
+	}
 	n, err := c.planes().PodIdentityAssociations(ctx, c.reg.Cluster, c.namespace, watcherAccount)
 	if err != nil {
 		return nil, err
@@ -414,6 +425,9 @@ func (c *cluster) deployed(ctx context.Context) (*preflight.Checker, error) {
 
 // endpoint looks whether functions may reach the API server by what EKS says of its endpoint.
 func (c *cluster) endpoint(ctx context.Context) ([]check.Finding, error) {
+	if c.reg.SelfManaged {
+		return check.One(check.OK, "a self-managed cluster's is not EKS's to know", ""), nil
+	}
 	site, err := c.deployed(ctx)
 	if err != nil {
 		return nil, err

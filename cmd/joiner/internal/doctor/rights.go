@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,7 +25,7 @@ type right struct {
 
 // rightsOf are those that tell whether a cluster's roles are as they should be. All of them are asked of a simulation.
 func rightsOf(reg *model.Registration) []right {
-	partition, _, _ := strings.Cut(strings.TrimPrefix(reg.ARN, "arn:"), ":")
+	partition, _, _ := strings.Cut(strings.TrimPrefix(cmp.Or(reg.ARN, reg.Roles.Provision), "arn:"), ":")
 	ec2 := func(kind string) string {
 		return fmt.Sprintf("arn:%s:ec2:%s:%s:%s/*", partition, reg.Region, reg.Account, kind)
 	}
@@ -43,7 +44,7 @@ func rightsOf(reg *model.Registration) []right {
 		return out
 	}
 	here := map[string]string{"aws:RequestedRegion": reg.Region}
-	return []right{
+	return append([]right{
 		{"provision", "ec2:DescribeInstances", "*", here, true},
 		{"provision", "ec2:CreateLaunchTemplate", ec2("launch-template"), tags("Request"), true},
 		{"provision", "ec2:CreateFleet", ec2("fleet"), tags("Request"), true},
@@ -53,13 +54,20 @@ func rightsOf(reg *model.Registration) []right {
 		{"interruption", "ec2:TerminateInstances", ec2("instance"), tags("Resource"), true},
 		{"interruption", "ec2:RunInstances", ec2("instance"), tags("Request", "ec2:MetadataHttpTokens", "required"),
 			false},
-		{"catalog", "eks:DescribeCluster", reg.ARN, here, true},
 		{"catalog", "ec2:DescribeSubnets", "*", here, true},
 		{"catalog", "iam:CreateInstanceProfile", fmt.Sprintf("arn:%s:iam::%s:instance-profile/karpenter/%s/%s/doctor",
 			partition, reg.Account, reg.Region, reg.Cluster), tags("Request"), true},
 		{"catalog", "ec2:TerminateInstances", ec2("instance"), tags("Resource"), false},
 		{"disrupt", "ec2:TerminateInstances", ec2("instance"), tags("Resource"), false},
+	}, ofEKS(reg, here)...)
+}
+
+// ofEKS are the rights that only a cluster of EKS needs.
+func ofEKS(reg *model.Registration, here map[string]string) []right {
+	if reg.SelfManaged {
+		return nil
 	}
+	return []right{{"catalog", "eks:DescribeCluster", reg.ARN, here, true}}
 }
 
 // rights asks IAM what the cluster's roles may do, without anything being done.

@@ -33,8 +33,10 @@ var keys = strings.Fields(`
 // multivalued are the keys among them whose requests may have several values.
 var multivalued = strings.Fields(`aws:calledvia aws:tagkeys dynamodb:leadingkeys`)
 
-// providerKey is what an OIDC provider of EKS says of a token: whom it is for and whose it is. Source: EKS user guide, "IAM roles for service accounts".
-var providerKey = regexp.MustCompile(`^oidc\.eks\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/id/[a-z0-9]+:(aud|sub)$`)
+// providerKey is what an OIDC provider says of a token: whom it is for and whose it is. Its name is the issuer's
+// address, of EKS or of people's own clusters. Source: EKS user guide, "IAM roles for service accounts"; IAM user
+// guide, "Available keys for AWS OIDC federation".
+var providerKey = regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._~-]+)*:(aud|sub)$`)
 
 // checkKey refuses a key no request is known to have: a condition on it would never be what its author meant.
 func checkKey(key string) error {
