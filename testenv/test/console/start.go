@@ -21,13 +21,19 @@ type Console struct {
 	process *child.Process
 }
 
+// Program is the path of the command line that Build compiles.
+func Program() string { return filepath.Join(root(), ".cache", "console", "joiner") }
+
+func root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file))))
+}
+
 // Build compiles the command line into the project's cache and returns its path. Where nothing changed it is up to date at once.
 func Build(ctx context.Context) (string, error) {
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file))))
-	program := filepath.Join(root, ".cache", "console", "joiner")
+	program := Program()
 	command := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/joiner")
-	command.Dir = root
+	command.Dir = root()
 	if text, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build joiner: %w: %s", err, strings.TrimSpace(string(text)))
 	}

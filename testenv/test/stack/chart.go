@@ -101,8 +101,14 @@ func (s *Stack) values(ctx context.Context, c *Cluster) (map[string]any, error) 
 	values := map[string]any{
 		"cluster": c.Name, "installation": installation,
 		"watcher": map[string]any{"replicas": 0},
-		// The API server cannot reach Services: nobody forwards what is sent to their addresses.
 		"webhook": map[string]any{"enabled": false},
+	}
+	if s.Options.Admission {
+		if c.admission, err = newAdmission(filepath.Join(c.dir, "admission")); err != nil {
+			return nil, err
+		}
+		s.closeLater(c.admission.close)
+		values["webhook"] = map[string]any{"enabled": true, "url": c.admission.url(), "caBundle": string(c.admission.ca)}
 	}
 	if !s.Options.Relay {
 		return values, nil

@@ -25,8 +25,9 @@ type Cluster struct {
 	dir        string   // for its data
 	arn        string
 	stack      *deploy.Stack
-	watcherEnv []string // what the chart's Deployment gives the watcher
-	foreign    *Foreign // the account it is in; nil = the stack's
+	watcherEnv []string   // what the chart's Deployment gives the watcher
+	foreign    *Foreign   // the account it is in; nil = the stack's
+	admission  *admission // nil = nobody answers admission reviews
 }
 
 // AddCluster starts another cluster in the same account and region and attaches it: a control plane of its own, whose nodes

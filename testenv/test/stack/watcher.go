@@ -52,6 +52,9 @@ func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 	env = append(env, c.watcherEnv...)
 	// What differs between a pod and a process: where its identity is, what it is called, and that ports are shared.
 	env = append(env, "KUBECONFIG="+path, "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0", "JOINER_METRICS_ADDRESS=127.0.0.1:0", "JOINER_WEBHOOK_ADDRESS=127.0.0.1:0")
+	if c.admission != nil {
+		env = append(env, c.admission.environment()...)
+	}
 	env = append(env, s.Options.WatcherEnv...)
 	log := filepath.Join(s.dir, "logs", name+".log")
 	process, err := child.Start(child.Spec{Name: name, Path: s.binaries.watcher(), Env: env, LogPath: log})
@@ -59,6 +62,9 @@ func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	w := &Watcher{LogPath: log, process: process}
+	if c.admission != nil {
+		c.admission.add(w)
+	}
 	s.watchers = append(s.watchers, w)
 	return w, nil
 }

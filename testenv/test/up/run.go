@@ -64,7 +64,8 @@ func run(ctx context.Context, o options) error {
 	}
 	options := stack.Options{
 		Cluster: cluster, Dir: o.dir, Progress: os.Stdout, Watchers: 1,
-		OnLog: story.functionLog, OnInstance: story.instance, FunctionEnv: o.settings, Addons: o.addons,
+		Admission: !o.empty, // programs bring objects of which some are wrong on purpose
+		OnLog:     story.functionLog, OnInstance: story.instance, FunctionEnv: o.settings, Addons: o.addons,
 	}
 	if o.audit {
 		options.KubeOptions.AuditPolicy = kube.AuditEnds
@@ -134,6 +135,7 @@ func run(ctx context.Context, o options) error {
 	}
 	story.invite(s)
 	<-ctx.Done()
+	story.flush()
 	story.say("stopping")
 	return nil
 }
