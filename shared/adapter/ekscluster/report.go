@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
@@ -70,11 +71,19 @@ func poolReports(report *model.Report) []poolReport {
 	return out
 }
 
+// reportPool writes a pool's status, and tells by an event when the pool becomes Ready or stops being it.
 func (c Reporter) reportPool(ctx context.Context, p *poolReport) error {
-	return (&status[apiv1.NodePool]{
+	var before metav1.ConditionStatus
+	var after metav1.Condition
+	err := (&status[apiv1.NodePool]{
 		resource: apiv1.NodePoolResource, name: p.name, uid: p.uid,
 		change: func(pool *apiv1.NodePool) error {
+			before = ""
+			if ready := meta.FindStatusCondition(pool.Status.Conditions, condition.Ready); ready != nil {
+				before = ready.Status // as it is stored: a change of the spec alone makes it Unknown in the set
+			}
 			set := apiv1.NodePoolConditions.For(pool, c.now())
+			defer func() { after = set.Get(condition.Ready) }()
 			var errs []error
 			for i := range p.conditions {
 				errs = append(errs, say(set, &p.conditions[i]))
@@ -86,7 +95,21 @@ func (c Reporter) reportPool(ctx context.Context, p *poolReport) error {
 		},
 		of: func(pool *apiv1.NodePool) any { return &pool.Status },
 	}).write(ctx, c.api)
+	if err != nil || after.Status == before || after.Status == metav1.ConditionUnknown {
+		return err
+	}
+	event := model.Event{
+		Kind: apiv1.KindNodePool, Name: p.name, UID: p.uid, Reason: condition.Ready,
+		Message: "nodes may be launched from this NodePool",
+	}
+	if after.Status == metav1.ConditionFalse {
+		event.Warning, event.Reason, event.Message = true, reasonNotReady, after.Message
+	}
+	return c.publish(ctx, event)
 }
+
+// reasonNotReady is the reason of the event that an object stops being Ready.
+const reasonNotReady = "NotReady"
 
 // showPool shows what a pool has. Of a pool that was changed meanwhile the nodes are counted again before they are
 // shown.

@@ -1,6 +1,7 @@
 package ekscluster
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,43 @@ func TestReportWritesPoolConditionsAndStatusInOne(t *testing.T) {
 	if _, ok := got.Status.Resources["memory"]; ok {
 		t.Errorf("what is gone from the report is still there: %v", got.Status.Resources)
 	}
+}
+
+// TestU43APoolTellsWhenItBecomesReadyAndWhenItStops: once each, with what stops it.
+func TestU43APoolTellsWhenItBecomesReadyAndWhenItStops(t *testing.T) {
+	c, name := connect(t), unique("turning")
+	apply(t, pool, name)
+	uid := string(readPool(t, c, name).UID)
+	r := model.Report{Pools: []model.Condition{
+		{Object: name, UID: uid, Type: "ValidationSucceeded", Status: "True", Reason: "ValidationSucceeded"},
+		{Object: name, UID: uid, Type: "NodeClassReady", Status: "True", Reason: "NodeClassReady"},
+		{Object: name, UID: uid, Type: "NodeRegistrationHealthy", Status: "True", Reason: "NodeRegistrationHealthy"},
+	}}
+	told := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, e := range events(t, "default", name) {
+			if e.InvolvedObject.Kind != apiv1.KindNodePool || string(e.InvolvedObject.UID) != uid || e.Count != 1 {
+				t.Errorf("%+v", e)
+			}
+			got = append(got, e.Type+" "+e.Reason+": "+e.Message)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("told are %q, not %q", got, want)
+		}
+	}
+	report(t, c, r)
+	report(t, c, r)
+	const ready = "Normal Ready: nodes may be launched from this NodePool"
+	told(ready)
+	r.Pools[1].Status, r.Pools[1].Reason = "Unknown", "NodeClassReadinessUnknown"
+	report(t, c, r)
+	told(ready)
+	r.Pools[1].Status, r.Pools[1].Reason, r.Pools[1].Message = "False", "NodeClassNotFound", "create it"
+	report(t, c, r)
+	set := apiv1.NodePoolConditions.For(readPool(t, c, name), time.Now())
+	told(ready, "Warning NotReady: "+set.Get(condition.Ready).Message)
 }
 
 // M9, M84: a NodePool shows the generation of its class and how many nodes are current, by the generation they were

@@ -38,7 +38,24 @@ func (g *registrar) showClaims(ctx context.Context) {
 			due = append(due, claim)
 		}
 	}
-	g.each(due, "show claim %s: %v", func(i int) (model.Claim, error) { return g.showClaim(ctx, due[i]) })
+	manual := make([]bool, len(due)) // objects that people made, and that may not show their instance yet
+	for i := range due {
+		manual[i] = g.unshown(&due[i])
+	}
+	shown := g.each(due, "show claim %s: %v", func(i int) (model.Claim, error) { return g.showClaim(ctx, due[i]) })
+	for i := range shown {
+		if shown[i].ObjectUID != "" && (due[i].ObjectUID == "" || manual[i]) {
+			g.claimEvent(&shown[i], "Launched", "instance %s is launched (%s in %s, %s, $%.4f per hour)", shown[i].InstanceID,
+				shown[i].InstanceType, shown[i].Zone, shown[i].CapacityType, shown[i].Price.USD())
+		}
+	}
+}
+
+// claimEvent has people told, on its object, how far a claim has come.
+func (g *registrar) claimEvent(claim *model.Claim, reason, format string, args ...any) {
+	g.event(model.Event{
+		Kind: kindClaim, Name: claim.Name, UID: claim.ObjectUID, Reason: reason, Message: fmt.Sprintf(format, args...),
+	})
 }
 
 // each takes a step for each of the claims side by side, and returns what became of them, as the ledger has them now.

@@ -1,6 +1,8 @@
 package provision_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +91,45 @@ func TestNodeIsRegisteredBeforeItIsReadyAndInitializedAfter(t *testing.T) {
 		t.Errorf("once more: %+v", again)
 	}
 	sound(t, w)
+}
+
+// TestU43ANodeClaimTellsHowFarItHasCome: that its instance is launched, its node registered and initialized, once each.
+func TestU43ANodeClaimTellsHowFarItHasCome(t *testing.T) {
+	w := joined(t, world.Pool("default", "default"), world.Shape(900, gib), false)
+	told := func(want ...string) {
+		t.Helper()
+		claim := onlyClaim(t, w)
+		events := w.Cluster.Events("NodeClaim", claim.Name)
+		var got []string
+		for _, e := range events {
+			if e.Warning || e.UID != claim.ObjectUID {
+				t.Errorf("%+v", e)
+			}
+			got = append(got, e.Reason+": "+e.Message)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("told are %q, not %q", got, want)
+		}
+	}
+	claim := onlyClaim(t, w)
+	launched := fmt.Sprintf("Launched: instance %s is launched (%s in %s, %s, $%.4f per hour)", claim.InstanceID,
+		claim.InstanceType, claim.Zone, claim.CapacityType, claim.Price.USD())
+	told(launched)
+	pass(t, w, provision.TriggerNode)
+	claim = onlyClaim(t, w)
+	since := func(unix int64) time.Duration { return time.Duration(unix-claim.LaunchedUnix) * time.Second }
+	registered := fmt.Sprintf("Registered: node %s is registered, %s after the launch of its instance",
+		claim.NodeName, since(claim.RegisteredUnix))
+	told(launched, registered)
+	w.Tick(2 * time.Minute)
+	pass(t, w, provision.TriggerNode)
+	claim = onlyClaim(t, w)
+	initialized := fmt.Sprintf("Initialized: node %s is initialized, %s after the launch of its instance",
+		claim.NodeName, since(claim.InitializedUnix))
+	told(initialized, launched, registered)
+	pass(t, w, provision.TriggerNode)
+	told(initialized, launched, registered)
 }
 
 func TestPoolTaintsStayAndStartupTaintsHoldInitialisationBack(t *testing.T) {
