@@ -3,6 +3,9 @@
 //
 //	joiner plan provision -f cluster.yaml        which nodes the waiting pods need, and what they cost
 //	joiner plan disrupt -f cluster.yaml          which nodes can go, what that saves, and why the others stay
+//	joiner lint -f nodepool.yaml                 what the webhook and the functions would say of manifests
+//	joiner top                                   nodes, their load and price, and pending pods, in the terminal
+//	joiner types --nodepool NODEPOOL             the instance types that can be bought, with labels and prices
 //	joiner why pod NAMESPACE/NAME                what a pod waits for, and what would help soonest
 //	joiner console                               the cluster in a browser
 //	joiner why node NODE|NODECLAIM|INSTANCE      why it is there, why it stays, or who took it away

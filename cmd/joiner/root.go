@@ -1,22 +1,20 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"runtime"
-
 	"github.com/spf13/cobra"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/attach"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/cli"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/consolecmd"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/doctor"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/lint"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/plan"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/proofcmd"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/replay"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/stop"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/top"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/types"
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/why"
-	"github.com/joiner-sh/joiner/shared/boot"
 )
 
 // newRoot returns the command of the program, by the name that it is called.
@@ -35,51 +33,19 @@ Start with the cluster that your kubeconfig names:
   joiner plan provision -f deployment.yaml -f nodepools.yaml`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       versionText(),
+		Version:       cli.VersionText(),
 		Args:          cli.NoArgs, // with RunE, so that a misspelt command is a mistake
 		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(
-		plan.New(), why.New(), why.NewSavings(), why.NewReport(), why.NewDecisions(), replay.New(), replay.NewShadow(), consolecmd.New(),
-		attach.New(), attach.NewDetach(), attach.NewClusters(), doctor.NewPreflight(), doctor.New(), proofcmd.New(), attach.NewAdopt(),
-		stop.New(), stop.NewResume(), stop.NewList(), newVersion(),
+		plan.New(), lint.New(), top.New(), types.New(), why.New(), why.NewSavings(),
+		why.NewReport(), why.NewDecisions(), replay.New(), replay.NewShadow(), consolecmd.New(),
+		attach.New(), attach.NewDetach(), attach.NewClusters(), doctor.NewPreflight(), doctor.New(),
+		proofcmd.New(), attach.NewAdopt(),
+		stop.New(), stop.NewResume(), stop.NewList(), cli.NewVersion(),
 	)
 	cli.Prepare(root, program)
 	return root
-}
-
-// version is what is written of the program as JSON.
-type version struct {
-	Version  string `json:"version"`
-	Platform string `json:"platform"`
-	Go       string `json:"goVersion"`
-}
-
-func versionOf() version {
-	return version{boot.Version(), runtime.GOOS + "/" + runtime.GOARCH, runtime.Version()}
-}
-
-func versionText() string {
-	v := versionOf()
-	return fmt.Sprintf("joiner %s %s %s", v.Version, v.Platform, v.Go)
-}
-
-func newVersion() *cobra.Command {
-	output := ""
-	command := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cli.NoArgs,
-		Example: `  joiner version
-  joiner version -o json`,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return cli.Write(command, output, versionOf(), func(out io.Writer, _ version) error {
-				return cli.Say(out, "%s\n", versionText())
-			})
-		},
-	}
-	cli.OutputFlag(command, &output, "output format")
-	return command
 }

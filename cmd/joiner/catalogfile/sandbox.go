@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -77,6 +78,21 @@ func (r *Region) WithZones(zones []string) *Region {
 		}
 	}
 	return out
+}
+
+// zoneName is how AWS names the zones of a region.
+var zoneName = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]+[a-z]$`)
+
+// Elsewhere returns those zones if all of them are of one other region, and none else: a zone of this region that is
+// not offered, or one that is none, is a mistake of whoever asks for it.
+func (r *Region) Elsewhere(zones []string) []string {
+	for _, zone := range zones {
+		region := regionOf(zone)
+		if !zoneName.MatchString(zone) || region == r.Name || region != regionOf(zones[0]) {
+			return nil
+		}
+	}
+	return zones
 }
 
 // regionOf returns the region of a zone such as eu-west-1a.

@@ -50,8 +50,18 @@ type Cluster struct {
 	Leaving  pack.Leaving    // nodes whose NodeClaim is being deleted, as package core/pack understands it
 	Warnings []string        // of what was left out, a sentence each
 	Objects  int             // that were read, of kinds that planning looks at
+	Manifest []Manifest      // NodePools, EC2NodeClasses and NodeClaims that people make, in the order of the text
+	Notes    []string        // what of an object has no effect, a sentence each; Warnings have the first few
 
 	deleting map[string]int64 // NodeClaims somebody asked to delete, by name: by when no pod is left, Unix; 0 = nobody says
+}
+
+// Manifest is an object as it was written.
+type Manifest struct {
+	At               string // where it is
+	APIVersion, Kind string
+	Name             string
+	Text             []byte // JSON
 }
 
 // Files reads every file that paths name: a file, a folder's files ending in .json, .yaml or .yml (those in its folders
@@ -118,6 +128,7 @@ type collector struct {
 	problems []error
 	notes    []string // about objects, in their order
 	objects  int
+	manifest []Manifest
 	storage  workload.Storage
 
 	podEvents map[string]int64 // of NodeClaims: status.lastPodEventTime, by provider ID and by name of the node
@@ -158,6 +169,10 @@ func (c *collector) take(b *batch) {
 		c.builder.Add(object.typed)
 		c.storage.See(object.typed)
 		c.objects++
+		if object.raw != nil {
+			c.manifest = append(c.manifest, Manifest{object.at.String(), object.kind.apiVersion, object.kind.name,
+				object.typed.GetName(), object.raw})
+		}
 		if object.note != "" {
 			c.notes = append(c.notes, object.note)
 		}
@@ -209,7 +224,7 @@ func (c *collector) cluster(options Options) *Cluster {
 		c.notes = append(c.notes, workload.Assumption(class))
 	}
 	out := &Cluster{Snapshot: c.builder.Snapshot("", options.NowUnix), Claims: lastOfEach(c.claims), deleting: c.deleting,
-		Objects: c.objects}
+		Objects: c.objects, Manifest: c.manifest, Notes: c.notes}
 	out.markLeaving()
 	for i := range out.Snapshot.Nodes {
 		node := &out.Snapshot.Nodes[i]

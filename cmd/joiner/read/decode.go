@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/workload"
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 )
 
 // maxNesting bounds lists inside of lists.
@@ -25,6 +27,7 @@ type object struct {
 	kind  kind
 	typed metav1.Object  // nil where the kind is not one that planning looks at
 	makes *workload.Made // the pods of a workload's manifest; nil = it is none
+	raw   []byte         // of what the webhook looks at; nil = it does not
 	note  string         // what of it is left out, a sentence; "" = nothing
 }
 
@@ -119,7 +122,22 @@ func (d *decoder) object(raw []byte, is kind, at place) {
 		return
 	}
 	note := noteOf(raw, is, into, makes)
-	d.objects = append(d.objects, object{at: at, kind: is, typed: into, makes: makes, note: note})
+	o := object{at: at, kind: is, typed: into, makes: makes, note: note}
+	if admitted(is, into) {
+		o.raw = bytes.Clone(raw)
+	}
+	d.objects = append(d.objects, o)
+}
+
+// admitted reports whether the admission webhook says something of an object: those that controllers make it lets pass.
+func admitted(is kind, object metav1.Object) bool {
+	switch is.name {
+	case apiv1.KindNodePool, awsv1.KindEC2NodeClass:
+		return true
+	case apiv1.KindNodeClaim:
+		return len(object.GetOwnerReferences()) == 0
+	}
+	return false
 }
 
 // noteOf returns what of an object has no effect, "" where everything has.

@@ -166,3 +166,22 @@ func what(d *explain.Decided) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Findings writes what is wrong with objects, a paragraph each, and the sum of it; "" = none.
+func Findings(out io.Writer, list [][2]string, sum string) error {
+	t := newTable(out)
+	for _, f := range list {
+		t.wrapped("", "    ", f[0]+f[1])
+	}
+	if sum != "" {
+		if len(list) > 0 {
+			t.line("")
+		}
+		t.line("%s", sum)
+	}
+	_, err := io.WriteString(out, t.text.String())
+	return err
+}
+
+// Many is a number of things.
+func Many(n int, what string) string { return many(n, what) }

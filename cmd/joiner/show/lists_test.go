@@ -16,7 +16,8 @@ func TestDecisionsSayWhatCameOfThem(t *testing.T) {
 			Nodes: 4, PodsMoved: 1, Savings: 588_000,
 		},
 		{ID: "c", AtUnix: 1_772_366_450, By: explain.DecidedDisrupt},
-		{ID: "b", AtUnix: 1_772_366_440, By: explain.DecidedProvision, Pending: 3, Launched: 2, Failed: 1, Unschedulable: 1},
+		{ID: "b", AtUnix: 1_772_366_440, By: explain.DecidedProvision, Pending: 3, Launched: 2, Failed: 1,
+			Unschedulable: 1},
 		{ID: "a", AtUnix: 1_772_366_400, By: explain.DecidedProvision, Pending: 1, Launched: 1, Open: true},
 	}, true)
 	want := `DECIDED               BY         DECISION  WHAT

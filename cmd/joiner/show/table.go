@@ -31,7 +31,7 @@ type table struct {
 }
 
 // newTable begins a text that fits what it is written to.
-func newTable(out io.Writer) *table { return &table{columns: Width(out, preset)} }
+func newTable(out io.Writer) *table { return &table{columns: Width(out, Preset)} }
 
 func (t *table) line(format string, args ...any) {
 	text := plain(fmt.Sprintf(format, args...))
@@ -50,7 +50,7 @@ func plain(text string) string {
 }
 
 // dispensable are the columns left out, first to last, where a table is too wide.
-var dispensable = []string{"ZONE", "IN ALL", "TYPES", "DEVICES", "MAY BE IN"}
+var dispensable = []string{"ZONE", "IN ALL", "TYPES", "DEVICES", "MAY BE IN", "ZONES", "AGE", "CAPACITY", "NODEPOOL"}
 
 // grid writes rows in columns, right-justified where align has an r.
 func (t *table) grid(rows [][]string, align string) {
@@ -167,10 +167,10 @@ func Indented(out io.Writer, answer any) error {
 
 func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
 
-const (
-	preset    = 120 // columns of what is written to no terminal
-	narrowest = 40  // columns: below them no table can be read
-)
+// Preset is how many columns there are in what is written to no terminal.
+const Preset = 120
+
+const narrowest = 40 // columns: below them no table can be read
 
 // Width returns how many columns a line may have: COLUMNS where it is set, else those of the terminal that out is, else
 // the preset.
@@ -184,4 +184,19 @@ func Width(out io.Writer, preset int) int {
 		}
 	}
 	return preset
+}
+
+// IsTerminal reports whether text is written to a terminal.
+func IsTerminal(out io.Writer) bool {
+	file, is := out.(interface{ Fd() uintptr })
+	return is && term.IsTerminal(int(file.Fd()))
+}
+
+// Colored reports whether text may have colors: a terminal shows them, unless NO_COLOR is set. CLICOLOR_FORCE has them
+// written to anything.
+func Colored(out io.Writer) bool {
+	if os.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	return os.Getenv("CLICOLOR_FORCE") != "" || IsTerminal(out) && os.Getenv("TERM") != "dumb"
 }

@@ -89,7 +89,7 @@ func NewAdopt() *cobra.Command {
 		Args:    cli.OneArg("CLUSTER"),
 		RunE:    func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
 	}
-	command.ValidArgsFunction = cobra.NoFileCompletions
+	command.ValidArgsFunction = f.CompleteClusters()
 	f.Register(command)
 	flags := command.Flags()
 	flags.StringVar(&f.bucket, "bucket", os.Getenv("JOINER_BUCKET"),

@@ -107,7 +107,9 @@ func (f *attachFlags) run(command *cobra.Command, cluster string) error {
 	if err != nil {
 		return err
 	}
+	done := cli.Working(command, "attaching "+cluster)
 	out, err := attachFlow(at).Attach(ctx, desired)
+	done()
 	if err != nil {
 		return err
 	}

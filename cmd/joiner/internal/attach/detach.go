@@ -53,7 +53,7 @@ func NewDetach() *cobra.Command {
   joiner detach shop --hand-over=karpenter --yes`,
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
 	}
-	command.ValidArgsFunction = cobra.NoFileCompletions
+	command.ValidArgsFunction = f.CompleteClusters()
 	f.Register(command)
 	cli.Choice(command, &f.handOver, "hand-over", "", []string{attach.ToKarpenter, attach.ToPeople},
 		"hand over running instances, to karpenter or people (without a value: people)")

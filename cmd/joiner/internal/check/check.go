@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joiner-sh/joiner/cmd/joiner/show"
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
@@ -152,6 +153,7 @@ func ExitStatus(findings []Finding) int {
 // Write writes findings for people: what is to be done first, then what is in order.
 func Write(out io.Writer, findings []Finding) error {
 	var text strings.Builder
+	colored := show.Colored(out)
 	counts := map[Level]int{}
 	for _, level := range []Level{Fail, Warn, OK} {
 		for i := range findings {
@@ -160,7 +162,7 @@ func Write(out io.Writer, findings []Finding) error {
 				continue
 			}
 			counts[level]++
-			fmt.Fprintf(&text, "%-4s  %s: %s: %s\n", f.Level, f.Check, f.Object, f.Seen)
+			fmt.Fprintf(&text, "%s  %s: %s: %s\n", levelText(f.Level, colored), f.Check, f.Object, f.Seen)
 			if f.Do != "" {
 				fmt.Fprintf(&text, "      -> %s\n", f.Do)
 			}
@@ -169,6 +171,18 @@ func Write(out io.Writer, findings []Finding) error {
 	fmt.Fprintf(&text, "\n%d passed, %d warnings, %d failed.\n", counts[OK], counts[Warn], counts[Fail])
 	_, err := io.WriteString(out, text.String())
 	return err
+}
+
+// colors are those of a terminal.
+var colors = map[Level]string{Fail: "\x1b[31m", Warn: "\x1b[33m", OK: "\x1b[32m"}
+
+// levelText is a level in four columns.
+func levelText(level Level, colored bool) string {
+	text := fmt.Sprintf("%-4s", level)
+	if colored {
+		return colors[level] + text + "\x1b[0m"
+	}
+	return text
 }
 
 // WriteJSON writes findings as {"findings": […], "status": 0}.

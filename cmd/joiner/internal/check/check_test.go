@@ -71,3 +71,26 @@ func TestOneCheckDoesNotStopTheOthers(t *testing.T) {
 		t.Errorf("%v %s", err, text.String())
 	}
 }
+
+// U28: levels have colors in a terminal; NO_COLOR turns them off.
+func TestU28LevelsHaveColors(t *testing.T) {
+	findings := []check.Finding{{Level: check.Fail, Check: "a", Object: "b", Seen: "c"}, {Level: check.OK, Check: "d"}}
+	for env, want := range map[string]string{
+		"":               "fail  a: b: c\n",
+		"CLICOLOR_FORCE": "\x1b[31mfail\x1b[0m  a: b: c\n\x1b[32mok  \x1b[0m  d: ",
+		"NO_COLOR":       "fail  a: b: c\n",
+	} {
+		t.Run(env, func(t *testing.T) {
+			t.Setenv("NO_COLOR", "")
+			t.Setenv("CLICOLOR_FORCE", "")
+			if env != "" {
+				t.Setenv("CLICOLOR_FORCE", "1")
+				t.Setenv(env, "1")
+			}
+			var out strings.Builder
+			if err := check.Write(&out, findings); err != nil || !strings.HasPrefix(out.String(), want) {
+				t.Errorf("%v, %q", err, out.String())
+			}
+		})
+	}
+}

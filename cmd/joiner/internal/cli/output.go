@@ -186,7 +186,15 @@ func Write[A any](command *cobra.Command, output string, answer A, table func(io
 
 // WriteWith writes an answer as the command line asks for: by table, or by what is made of json.
 func WriteWith[A any](command *cobra.Command, output string, answer A, table, json func(io.Writer, A) error) error {
-	out := command.OutOrStdout()
+	return write(command.OutOrStdout(), output, answer, table, json)
+}
+
+// WriteTo writes an answer as Write does.
+func WriteTo[A any](out io.Writer, output string, answer A, table func(io.Writer, A) error) error {
+	return write(out, output, answer, table, func(out io.Writer, answer A) error { return show.Indented(out, answer) })
+}
+
+func write[A any](out io.Writer, output string, answer A, table, json func(io.Writer, A) error) error {
 	switch output {
 	case JSON:
 		return Written(json(out, answer))

@@ -43,7 +43,7 @@ func New() *cobra.Command {
 		Example: `  joiner doctor            # the installation and every cluster
   joiner doctor shop -o json
   joiner doctor shop --kubeconfig ~/.kube/config`,
-		Args: cli.OptionalArg("CLUSTER"), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cli.OptionalArg("CLUSTER"), ValidArgsFunction: f.CompleteClusters(),
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args) },
 	}
 	f.Register(command)
@@ -77,7 +77,10 @@ func (f *doctorFlags) run(command *cobra.Command, args []string) error {
 	for _, reg := range all {
 		checks = append(checks, (&cluster{r, reg}).checks()...)
 	}
-	return printFindings(command, check.Run(ctx, checks, check.Settings{}), f.output)
+	done := cli.Working(command, "checking")
+	findings := check.Run(ctx, checks, check.Settings{})
+	done()
+	return printFindings(command, findings, f.output)
 }
 
 // checks are those of the installation.

@@ -52,6 +52,13 @@ func (f *Flags) Register(command *cobra.Command) {
 	cli.NoFiles(command, "now")
 }
 
+// RegisterFiles adds the flags of a command that may do without a cluster.
+func (f *Flags) RegisterFiles(command *cobra.Command) {
+	f.live = true
+	f.registerFiles(command, "`FILE`, folder, URL, or - for standard input; may be repeated",
+		"JSON `FILE` of instance types and prices (default: the built-in catalog)")
+}
+
 // RegisterInstead adds the flags of a cluster given as files to a command that asks an installation without them.
 func (f *Flags) RegisterInstead(command *cobra.Command) {
 	f.AsSeen = true

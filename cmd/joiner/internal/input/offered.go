@@ -33,6 +33,9 @@ func ReadOffered(path string, snapshot *model.Snapshot, settings offering.Settin
 	}
 	region.Settings = settings
 	zones := zonesOf(snapshot)
+	if len(zones) == 0 {
+		zones = region.Elsewhere(wantedZones(snapshot))
+	}
 	moved := region.WithZones(zones)
 	g := Offered{region: moved}
 	if moved != region {
@@ -50,6 +53,30 @@ func ReadOffered(path string, snapshot *model.Snapshot, settings offering.Settin
 	}
 	g.Warnings = append(g.Warnings, g.overlaysLeftOut(snapshot)...)
 	return g, nil
+}
+
+// InstanceTypes are those of the region that is built in; nil where a catalog file is used.
+func (g *Offered) InstanceTypes() []model.InstanceTypeInfo {
+	if g.region == nil {
+		return nil
+	}
+	return g.region.InstanceTypes
+}
+
+// Everything is what can be bought: of a catalog file, or of the region by a class of Amazon Linux 2023.
+func (g *Offered) Everything() []model.InstanceType {
+	if g.region == nil {
+		return g.types
+	}
+	return g.region.Types(model.Class{Family: "AL2023"})
+}
+
+// Region is its name; "" where a catalog file is used.
+func (g *Offered) Region() string {
+	if g.region == nil {
+		return ""
+	}
+	return g.region.Name
 }
 
 // overlaysLeftOut says which NodeOverlays are not applied, and why.
@@ -78,6 +105,20 @@ func zonesOf(snapshot *model.Snapshot) []string {
 	for i := range snapshot.Nodes {
 		if zone := snapshot.Nodes[i].Labels[model.LabelZone]; zone != "" {
 			zones = append(zones, zone)
+		}
+	}
+	slices.Sort(zones)
+	return slices.Compact(zones)
+}
+
+// wantedZones returns the zones that NodePools ask for, sorted.
+func wantedZones(snapshot *model.Snapshot) []string {
+	var zones []string
+	for i := range snapshot.Pools {
+		for _, r := range snapshot.Pools[i].Template.Requirements {
+			if r.Key == model.LabelZone && r.Operator == model.In {
+				zones = append(zones, r.Values...)
+			}
 		}
 	}
 	slices.Sort(zones)

@@ -36,7 +36,8 @@ func (f *RecordFlags) Register(command *cobra.Command) {
 	flags.StringVar(&f.Bucket, "bucket", "", "the installation's `BUCKET` (default: the installation says)")
 	flags.StringVar(&f.Dir, "dir", "", "`FOLDER` with the bucket's objects, instead of the installation")
 	RegisterProfile(command, &f.Profile)
-	cli.NoFiles(command, "cluster", "region", "bucket")
+	cli.NoFiles(command, "region", "bucket")
+	cli.Must(command.RegisterFlagCompletionFunc("cluster", f.CompleteClusters()))
 	cli.Must(command.MarkFlagDirname("dir"))
 }
 

@@ -61,9 +61,11 @@ func New() *cobra.Command {
 	command := &cobra.Command{
 		Use: "replay DECISION [--with FILE_OR_FOLDER...]", Short: "Replay a recorded decision, and show how it differs",
 		Long: replayLong, Example: replayExample, Args: cli.OneArg("DECISION"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: flags.CompleteDecisions(),
 		RunE: func(command *cobra.Command, args []string) error {
+			done := cli.Working(command, "replaying the decision")
 			answer, err := flags.Replay(command.Context(), args[0], command.InOrStdin())
+			done()
 			if err != nil {
 				return err
 			}

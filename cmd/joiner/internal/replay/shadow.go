@@ -144,7 +144,9 @@ func (f *shadowFlags) run(command *cobra.Command) error {
 		defer ticker.Stop()
 		err = Follow(ctx, command.ErrOrStderr(), flow, at.Cluster, from, ticker.C)
 	} else {
+		done := cli.Working(command, "replaying decisions")
 		_, err = flow.Run(ctx, at.Cluster, from, time.Now().Unix()+1, nil)
+		done()
 	}
 	if err != nil {
 		return err

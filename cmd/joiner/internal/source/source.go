@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
@@ -55,8 +57,51 @@ func (f *Flags) RegisterAccount(command *cobra.Command) {
 // RegisterCluster adds the flags that say which cluster of which installation.
 func (f *Flags) RegisterCluster(command *cobra.Command) {
 	command.Flags().StringVar(&f.Name, "cluster", "", "the `CLUSTER`, as it was attached (default: the only one)")
-	cli.NoFiles(command, "cluster")
+	cli.Must(command.RegisterFlagCompletionFunc("cluster", f.Installation.CompleteClusters()))
 	f.Installation.Register(command)
+}
+
+// CompletePods has shells propose the pods of the cluster, as NAMESPACE/NAME, or by their names in a namespace.
+func (f *Flags) CompletePods(namespace *string) cobra.CompletionFunc {
+	return f.complete(func(s *model.Snapshot) (names []string) {
+		for i := range s.Pods {
+			switch pod := &s.Pods[i]; {
+			case pod.Buffer != "":
+			case *namespace == "":
+				names = append(names, pod.Key())
+			case pod.Namespace == *namespace:
+				names = append(names, pod.Name)
+			}
+		}
+		return names
+	})
+}
+
+// CompleteNodes has shells propose the nodes of the cluster.
+func (f *Flags) CompleteNodes() cobra.CompletionFunc {
+	return f.complete(func(s *model.Snapshot) (names []string) {
+		for i := range s.Nodes {
+			names = append(names, s.Nodes[i].Name)
+		}
+		return names
+	})
+}
+
+// complete has shells propose what a snapshot says. Standard input is not read for it.
+func (f *Flags) complete(names func(*model.Snapshot) []string) cobra.CompletionFunc {
+	return installation.Names(func(ctx context.Context) ([]string, error) {
+		if slices.Contains(f.Files, read.Stdin) {
+			return nil, nil
+		}
+		silent := &cobra.Command{}
+		silent.SetContext(ctx)
+		silent.SetErr(io.Discard)
+		state, _, err := f.Read(silent, history.Query{})
+		if err != nil {
+			return nil, err
+		}
+		return names(state.Ask.Snapshot), nil
+	})
 }
 
 // RegisterAt adds the flag of the time that is asked about.

@@ -92,7 +92,8 @@ func verb(name, short string, f *stopFlags, of *cobra.Command, more func(*cobra.
 	of.Flags().BoolVar(&f.every, "all-clusters", false, "every cluster of the account in the region")
 	of.Flags().StringVar(&f.account, "account", "",
 		"the `ACCOUNT` id, where the table has clusters of several in the region")
-	cli.NoFiles(of, "pool", "account")
+	cli.NoFiles(of, "account")
+	cli.Must(of.RegisterFlagCompletionFunc("pool", f.CompletePools(&f.cluster)))
 	if more != nil {
 		more(of)
 	}
@@ -121,7 +122,7 @@ Exit status: 0 if the ledger was read, with or without a stop; 2 if it cannot be
 func (f *stopFlags) register(command *cobra.Command) {
 	f.Flags.Register(command)
 	command.Flags().StringVar(&f.cluster, "cluster", "", "the `CLUSTER`, as it was attached")
-	cli.NoFiles(command, "cluster")
+	cli.Must(command.RegisterFlagCompletionFunc("cluster", f.CompleteClusters()))
 }
 
 // self is who runs the program, as far as the system knows.

@@ -72,7 +72,7 @@ func newPod() *cobra.Command {
 		Use:   "pod NAMESPACE/NAME [-f FILE_OR_FOLDER...]",
 		Short: "Show why a pod is pending, and what would help soonest",
 		Long:  podLong, Example: podExample,
-		Args: cli.OneArg("NAMESPACE/NAME"), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cli.OneArg("NAMESPACE/NAME"), ValidArgsFunction: flags.CompletePods(&namespace),
 		RunE: func(command *cobra.Command, args []string) error {
 			in, name, found := strings.Cut(args[0], "/")
 			if !found {
@@ -123,7 +123,7 @@ func newNode() *cobra.Command {
 		Use:   "node NODE|NODECLAIM|INSTANCE [-f FILE_OR_FOLDER...]",
 		Short: "Show why a node exists, why it stays, or who removed it",
 		Long:  nodeLong, Example: nodeExample,
-		Args: cli.OneArg("NODE|NODECLAIM|INSTANCE"), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cli.OneArg("NODE|NODECLAIM|INSTANCE"), ValidArgsFunction: flags.CompleteNodes(),
 		RunE: func(command *cobra.Command, args []string) error {
 			back, err := cli.Duration(since)
 			if err != nil {

@@ -1,0 +1,6 @@
+// Package lint has the command joiner lint: what the admission webhook, the planner and the functions would say of
+// NodePools, EC2NodeClasses, NodeOverlays, CapacityBuffers and of the annotations of workloads, before they are
+// applied.
+//
+//	root.AddCommand(lint.New())
+package lint

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// goodPool has nothing that may not be meant.
+const goodPool = `
+{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: good}, spec: {limits: {cpu: "100"},
+	disruption: {consolidateAfter: 5m}, template: {spec: {
+  nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: nodes}, expireAfter: 720h, requirements: [
+  {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}, {key: kubernetes.io/arch, operator: In,
+	values: [arm64]},
+  {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}]}}}}
+---
+`
+
+type linted struct {
+	Objects, Errors, Warnings int
+	Findings                  []struct{ Level, Object, At, Field, Value, Message, Remedy string }
+}
+
+// U6, U36, M6, M61: lint says what the webhook, the conditions and the planner say, with object, field and remedy.
+func TestU6LintSaysWhatTheWebhookSays(t *testing.T) {
+	class := "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: nodes}"
+	pool := func(ref, more string) string {
+		return "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: a}, spec: {template: {spec: " +
+			"{nodeClassRef: " +
+			ref + "}}" + more + "}}\n---\n"
+	}
+	for _, c := range []struct {
+		name, text           string
+		code                 int
+		level, field, remedy string
+	}{
+		{"a good one", goodPool, 0, "", "", ""},
+		{"a budget that is none", pool(class,
+			`, disruption: {budgets: [{nodes: "1", schedule: "99 * * * *", duration: 1h}]}`),
+			1, "error", "spec.disruption.budgets[0].schedule", "Write the five fields of cron"},
+		{"a misspelt field", pool(class, ", wieght: 3"), 1, "error", "spec.wieght", ""},
+		{"no limits", pool(class, ""), 0, "warning", "spec.limits", "Limit cpu, memory, nodes"},
+		{"a class of EKS Auto Mode", pool("{group: eks.amazonaws.com, kind: NodeClass, name: default}", ""), 0,
+			"info", "nodeClassRef", ""},
+		{"a class nearly ours", pool("{group: karpenter.k8s.aws, kind: NodeClass, name: default}", ""), 0,
+			"warning", "nodeClassRef",
+			"Write group: karpenter.k8s.aws and kind: EC2NodeClass"},
+		{"an overlay without a price",
+			"{apiVersion: karpenter.sh/v1alpha1, kind: NodeOverlay, metadata: {name: o}, spec: {price: x, " +
+				"requirements: [{key: a, operator: Exists}]}}", 1, "error", "spec.price", "Write digits"},
+		{"a buffer of nothing",
+			"{apiVersion: autoscaling.x-k8s.io/v1beta1, kind: CapacityBuffer, metadata: {name: b}, spec: " +
+				"{podTemplateRef: {name: none}, replicas: 1}}", 1, "error", "spec.podTemplateRef.name", ""},
+		{"an annotation of a workload",
+			"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {}, template: " +
+				"{metadata: {annotations: {joiner.sh/nothing: a}}, spec: {containers: [{name: a}]}}}}", 0, "warning",
+			"metadata.annotations[joiner.sh/nothing]", "Remove it."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := joiner(c.text, "lint", "-f", "-", "-o", "json")
+			var got linted
+			if err := json.Unmarshal([]byte(out), &got); err != nil || code != c.code || errs != "" {
+				t.Fatalf("exit status %d, want %d, %v: %s%s", code, c.code, err, out, errs)
+			}
+			for _, f := range got.Findings {
+				if f.Level == c.level && f.Field == c.field && strings.Contains(f.Remedy, c.remedy) &&
+					f.Message != "" && f.Object != "" {
+					return
+				}
+			}
+			if c.level != "" || got.Errors+got.Warnings > 0 {
+				t.Errorf("want %s %s, got %s", c.level, c.field, out)
+			}
+		})
+	}
+}
+
+func TestLintForPeople(t *testing.T) {
+	noKubeconfig(t)
+	transcript(t,
+		typed{line: "lint -f -", in: goodPool, out: "1 object, 0 errors, 0 warnings.\n"},
+		typed{line: "lint -f - --strict", in: goodPool, out: "1 object, 0 errors, 0 warnings.\n"},
+		typed{line: "lint -f - --strict", in: strings.Replace(goodPool, `{cpu: "100"}`, "{}", 1), code: 1,
+			out: "warning: NodePool good: spec.limits: there are none"},
+		typed{line: "lint -f -", code: 2, errs: "the input has no objects"},
+		typed{line: "lint", code: 2, errs: "name what to read"},
+		typed{line: "lint -f nope", code: 2, errs: "-f nope: no such file or directory"},
+		typed{line: "lint -f -",
+			in: "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: a}, spec: {template: {spec: " +
+				"{nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: nodse}}}}}\n---\n{apiVersion: " +
+				"karpenter.k8s.aws/v1, " +
+				"kind: EC2NodeClass, metadata: {name: nodes}, spec: {role: r, amiSelectorTerms: [{alias: " +
+				"al2023@v20250101}], " +
+				"subnetSelectorTerms: [{tags: {a: b}}], securityGroupSelectorTerms: [{tags: {a: b}}]}}",
+			out: "Write nodes if that is meant, or apply it too."},
+	)
+}
