@@ -59,7 +59,8 @@ func TestM45M46EverySwitchOfATestIsSetByATarget(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(read)) {
 		set, by := strings.Contains(targets.String(), name+"="), switches[name]
 		if set == (by != "") {
-			t.Errorf("%s, which %s reads: set by a target %v, otherwise by %q; want one of both", name, read[name], set, by)
+			t.Errorf("%s, which %s reads: set by a target %v, otherwise by %q; want one of both",
+				name, read[name], set, by)
 		}
 	}
 	for name := range switches {

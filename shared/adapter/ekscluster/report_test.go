@@ -112,7 +112,7 @@ func TestU43APoolTellsWhenItBecomesReadyAndWhenItStops(t *testing.T) {
 		{Object: name, UID: uid, Type: "NodeClassReady", Status: "True", Reason: "NodeClassReady"},
 		{Object: name, UID: uid, Type: "NodeRegistrationHealthy", Status: "True", Reason: "NodeRegistrationHealthy"},
 	}}
-	told := func(want ...string) {
+	hasEvents := func(want ...string) {
 		t.Helper()
 		var got []string
 		for _, e := range events(t, "default", name) {
@@ -129,14 +129,14 @@ func TestU43APoolTellsWhenItBecomesReadyAndWhenItStops(t *testing.T) {
 	report(t, c, r)
 	report(t, c, r)
 	const ready = "Normal Ready: nodes may be launched from this NodePool"
-	told(ready)
+	hasEvents(ready)
 	r.Pools[1].Status, r.Pools[1].Reason = "Unknown", "NodeClassReadinessUnknown"
 	report(t, c, r)
-	told(ready)
+	hasEvents(ready)
 	r.Pools[1].Status, r.Pools[1].Reason, r.Pools[1].Message = "False", "NodeClassNotFound", "create it"
 	report(t, c, r)
 	set := apiv1.NodePoolConditions.For(readPool(t, c, name), time.Now())
-	told(ready, "Warning NotReady: "+set.Get(condition.Ready).Message)
+	hasEvents(ready, "Warning NotReady: "+set.Get(condition.Ready).Message)
 }
 
 // M9, M84: a NodePool shows the generation of its class and how many nodes are current, by the generation they were

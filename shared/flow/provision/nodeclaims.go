@@ -45,7 +45,8 @@ func (g *registrar) showClaims(ctx context.Context) {
 	shown := g.each(due, "show claim %s: %v", func(i int) (model.Claim, error) { return g.showClaim(ctx, due[i]) })
 	for i := range shown {
 		if shown[i].ObjectUID != "" && (due[i].ObjectUID == "" || manual[i]) {
-			g.claimEvent(&shown[i], "Launched", "instance %s is launched (%s in %s, %s, $%.4f per hour)", shown[i].InstanceID,
+			g.claimEvent(&shown[i], "Launched", "instance %s is launched (%s in %s, %s, $%.4f per hour)",
+				shown[i].InstanceID,
 				shown[i].InstanceType, shown[i].Zone, shown[i].CapacityType, shown[i].Price.USD())
 		}
 	}

@@ -96,7 +96,7 @@ func TestNodeIsRegisteredBeforeItIsReadyAndInitializedAfter(t *testing.T) {
 // TestU43ANodeClaimTellsHowFarItHasCome: that its instance is launched, its node registered and initialized, once each.
 func TestU43ANodeClaimTellsHowFarItHasCome(t *testing.T) {
 	w := joined(t, world.Pool("default", "default"), world.Shape(900, gib), false)
-	told := func(want ...string) {
+	hasEvents := func(want ...string) {
 		t.Helper()
 		claim := onlyClaim(t, w)
 		events := w.Cluster.Events("NodeClaim", claim.Name)
@@ -115,21 +115,21 @@ func TestU43ANodeClaimTellsHowFarItHasCome(t *testing.T) {
 	claim := onlyClaim(t, w)
 	launched := fmt.Sprintf("Launched: instance %s is launched (%s in %s, %s, $%.4f per hour)", claim.InstanceID,
 		claim.InstanceType, claim.Zone, claim.CapacityType, claim.Price.USD())
-	told(launched)
+	hasEvents(launched)
 	pass(t, w, provision.TriggerNode)
 	claim = onlyClaim(t, w)
 	since := func(unix int64) time.Duration { return time.Duration(unix-claim.LaunchedUnix) * time.Second }
 	registered := fmt.Sprintf("Registered: node %s is registered, %s after the launch of its instance",
 		claim.NodeName, since(claim.RegisteredUnix))
-	told(launched, registered)
+	hasEvents(launched, registered)
 	w.Tick(2 * time.Minute)
 	pass(t, w, provision.TriggerNode)
 	claim = onlyClaim(t, w)
 	initialized := fmt.Sprintf("Initialized: node %s is initialized, %s after the launch of its instance",
 		claim.NodeName, since(claim.InitializedUnix))
-	told(initialized, launched, registered)
+	hasEvents(initialized, launched, registered)
 	pass(t, w, provision.TriggerNode)
-	told(initialized, launched, registered)
+	hasEvents(initialized, launched, registered)
 }
 
 func TestPoolTaintsStayAndStartupTaintsHoldInitialisationBack(t *testing.T) {

@@ -33,14 +33,14 @@ func (g *registrar) registerNodes(ctx context.Context) {
 		if due[i].RegisteredUnix == 0 && claim.RegisteredUnix != 0 {
 			g.out.Registered++
 			g.out.Joined[claim.Pool]++
-			g.claimEvent(&claim, "Registered", "node %s is registered, %s after the launch of its instance", claim.NodeName,
-				time.Duration(max(0, claim.RegisteredUnix-claim.LaunchedUnix))*time.Second)
+			g.claimEvent(&claim, "Registered", "node %s is registered, %s after the launch of its instance",
+				claim.NodeName, time.Duration(max(0, claim.RegisteredUnix-claim.LaunchedUnix))*time.Second)
 		}
 		if due[i].InitializedUnix == 0 && claim.InitializedUnix != 0 {
 			g.out.Initialized++
 			g.moved(claim.Name)
-			g.claimEvent(&claim, "Initialized", "node %s is initialized, %s after the launch of its instance", claim.NodeName,
-				time.Duration(max(0, claim.InitializedUnix-claim.LaunchedUnix))*time.Second)
+			g.claimEvent(&claim, "Initialized", "node %s is initialized, %s after the launch of its instance",
+				claim.NodeName, time.Duration(max(0, claim.InitializedUnix-claim.LaunchedUnix))*time.Second)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -27,7 +28,13 @@ type admission struct {
 	ca       []byte // PEM; who signed that
 
 	mutex    sync.Mutex
-	watchers []*Watcher // in the order of their start
+	watchers []answering // in the order of their start
+}
+
+// answering is a watcher that may answer.
+type answering struct {
+	log   string       // path; it says there at what address it answers
+	ended func() error // nil while it runs
 }
 
 // newAdmission listens until close. Without a watcher connections are ended at once, which the registration's failure
@@ -57,7 +64,7 @@ func (a *admission) close() { a.listener.Close() }
 func (a *admission) environment() []string { return []string{"JOINER_WEBHOOK_CERT_DIR=" + a.folder} }
 
 // add has a watcher answer, too.
-func (a *admission) add(w *Watcher) {
+func (a *admission) add(w answering) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	a.watchers = append(a.watchers, w)
@@ -77,11 +84,11 @@ func (a *admission) serve() {
 func (a *admission) forward(in net.Conn) {
 	defer in.Close()
 	a.mutex.Lock()
-	watchers := append([]*Watcher(nil), a.watchers...)
+	watchers := slices.Clone(a.watchers)
 	a.mutex.Unlock()
 	for _, w := range watchers {
-		address := admitAddress(w.LogPath)
-		if address == "" || w.Err() != nil {
+		address := admitAddress(w.log)
+		if address == "" || w.ended() != nil {
 			continue
 		}
 		out, err := net.DialTimeout("tcp", address, time.Second)

@@ -23,7 +23,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/local/kube/child"
 )
 
-// TestU6ReviewsGoOnToAWatcher: by the address and the authority that the API server is told, past watchers that have
+// TestU6ReviewsGoOnToAWatcher: by the address and the authority that the API server gets, past watchers that have
 // not begun to answer; and while none answers, the connection ends at once.
 func TestU6ReviewsGoOnToAWatcher(t *testing.T) {
 	a, err := newAdmission(filepath.Join(t.TempDir(), "admission"))
@@ -72,7 +72,7 @@ func TestU6ReviewsGoOnToAWatcher(t *testing.T) {
 		if err := os.WriteFile(log, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		a.add(&Watcher{LogPath: log, process: process})
+		a.add(answering{log: log, ended: process.Err})
 	}
 	answer, err := client.Get(a.url())
 	if err != nil {

@@ -108,7 +108,9 @@ func (s *Stack) values(ctx context.Context, c *Cluster) (map[string]any, error) 
 			return nil, err
 		}
 		s.closeLater(c.admission.close)
-		values["webhook"] = map[string]any{"enabled": true, "url": c.admission.url(), "caBundle": string(c.admission.ca)}
+		values["webhook"] = map[string]any{
+			"enabled": true, "url": c.admission.url(), "caBundle": string(c.admission.ca),
+		}
 	}
 	if !s.Options.Relay {
 		return values, nil

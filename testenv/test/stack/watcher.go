@@ -63,7 +63,7 @@ func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 	}
 	w := &Watcher{LogPath: log, process: process}
 	if c.admission != nil {
-		c.admission.add(w)
+		c.admission.add(answering{log: log, ended: process.Err})
 	}
 	s.watchers = append(s.watchers, w)
 	return w, nil

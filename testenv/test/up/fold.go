@@ -6,48 +6,14 @@ import (
 	"time"
 )
 
-// foldFor is how long facts of one kind are gathered before they are told in one line.
+// foldFor is how long facts of one kind are gathered before they are printed in one line.
 const foldFor = 400 * time.Millisecond
 
 // fold is what came together of one kind.
 type fold struct {
 	kind  string
 	names []string // in the order in which they came
-	tell  func(names []string) string
-}
-
-// gather tells of a thing in one line with all others of its kind that come within a moment. The caller holds the
-// mutex.
-func (s *story) gather(kind, name string, tell func(names []string) string) {
-	for _, f := range s.folds {
-		if f.kind == kind {
-			f.names = append(f.names, name)
-			return
-		}
-	}
-	f := &fold{kind: kind, names: []string{name}, tell: tell}
-	s.folds = append(s.folds, f)
-	time.AfterFunc(foldFor, func() {
-		s.mutex.Lock()
-		defer s.mutex.Unlock()
-		for i := range s.folds {
-			if s.folds[i] == f {
-				s.folds = append(s.folds[:i], s.folds[i+1:]...)
-				s.line("%s", f.tell(f.names))
-				return
-			}
-		}
-	})
-}
-
-// flush tells what is being gathered.
-func (s *story) flush() {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	for _, f := range s.folds {
-		s.line("%s", f.tell(f.names))
-	}
-	s.folds = nil
+	line  func(names []string) string
 }
 
 // many is a number of things, in the plural unless it is one.

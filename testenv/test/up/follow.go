@@ -19,12 +19,6 @@ import (
 	"github.com/joiner-sh/joiner/testenv/test/stack"
 )
 
-// seenNode is what the story knows of a node, also when that is gone.
-type seenNode struct {
-	pool          string
-	drained, gone bool // it began to be drained; it does not exist any more
-}
-
 // follow watches the example's pods, nodes, NodePools and every launch.
 func (s *story) follow(ctx context.Context, st *stack.Stack) error {
 	client, err := kubernetes.NewForConfig(st.Kube.Config())
@@ -99,7 +93,7 @@ func (s *story) ec2(i ec2.Instance, of interface{ PricePerHour() int64 }) {
 	}
 }
 
-// instance tells what becomes of instances as nodes. What EC2 or the cluster shows of it too is told there.
+// instance tells what becomes of instances as nodes. What EC2 or the cluster shows of it too is printed there.
 func (s *story) instance(e machine.Event) {
 	switch e.Kind {
 	case machine.Silent, machine.Deleted:
@@ -118,7 +112,7 @@ func (s *story) instance(e machine.Event) {
 	}
 }
 
-// node tells when a node begins to be drained: with a NodePool that is deleted it is told of the pool.
+// node tells when a node begins to be drained: with a NodePool that is deleted the line is about the pool.
 func (s *story) node(node *corev1.Node) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -166,11 +160,11 @@ func (s *story) nodeGone(name string) {
 	}
 }
 
-// gatherUnlessDeleted gathers unless the node's pool is deleted: what becomes of its nodes is told once. The caller
+// gatherUnlessDeleted gathers unless the node's pool is deleted: what becomes of its nodes is printed once. The caller
 // holds the mutex.
-func (s *story) gatherUnlessDeleted(kind, name, pool string, tell func([]string) string) {
+func (s *story) gatherUnlessDeleted(kind, name, pool string, line func([]string) string) {
 	if _, deleted := s.deleted[pool]; !deleted {
-		s.gather(kind, name, tell)
+		s.gather(kind, name, line)
 	}
 }
 
@@ -184,7 +178,7 @@ func (s *story) countNodes(pool string) (n int) {
 	return n
 }
 
-// poolDeleted tells that a NodePool is deleted, and takes its nodes with it: they are told of together.
+// poolDeleted tells that a NodePool is deleted, and takes its nodes with it: they share a line.
 func (s *story) poolDeleted(name string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -200,7 +194,7 @@ func (s *story) poolDeleted(name string) {
 	s.line("NodePool %s is deleted: its %s %s drained and terminated", name, many(n, "node"), is(n))
 }
 
-// poolThere is told of a NodePool that exists, also one that has come back under its name.
+// poolThere notes a NodePool that exists, also one that has come back under its name.
 func (s *story) poolThere(name string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

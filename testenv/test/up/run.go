@@ -37,15 +37,6 @@ type options struct {
 // cluster is the name the example manifests name.
 const cluster = "joiner-demo"
 
-// result is the last line of a run with -once.
-type result struct {
-	Pods                 int     `json:"pods"`
-	Nodes                int     `json:"nodes"`
-	PricePerHour         float64 `json:"pricePerHour"`
-	PendingToFleetMillis int64   `json:"pendingToFleetMillis"` // median over the pods, batching window left out
-	PendingToBoundMillis int64   `json:"pendingToBoundMillis"` // median over the pods
-}
-
 func run(ctx context.Context, o options) error {
 	if o.dir == "" {
 		o.dir = filepath.Join(projectRoot(), ".cache", "up")
@@ -60,7 +51,7 @@ func run(ctx context.Context, o options) error {
 	began := time.Now()
 	story := newStory(os.Stdout)
 	if !o.once && !o.empty {
-		go func() { _, _ = console.Build(ctx) }() // while the rest starts; what is wrong is told when it is started
+		go func() { _, _ = console.Build(ctx) }() // while the rest starts; what is wrong is printed when it is started
 	}
 	options := stack.Options{
 		Cluster: cluster, Dir: o.dir, Progress: os.Stdout, Watchers: 1,

@@ -33,8 +33,23 @@ type podTimes struct {
 	node                          string
 }
 
+// seenNode is what the story knows of a node, also when that is gone.
+type seenNode struct {
+	pool          string
+	drained, gone bool // it began to be drained; it does not exist any more
+}
+
 // batchTimes are the moments of one batch, as the watcher wrote them on its hint.
 type batchTimes struct{ firstSeen, closed time.Time }
+
+// result is the last line of a run with -once.
+type result struct {
+	Pods                 int     `json:"pods"`
+	Nodes                int     `json:"nodes"`
+	PricePerHour         float64 `json:"pricePerHour"`
+	PendingToFleetMillis int64   `json:"pendingToFleetMillis"` // median over the pods, batching window left out
+	PendingToBoundMillis int64   `json:"pendingToBoundMillis"` // median over the pods
+}
 
 func newStory(out io.Writer) *story {
 	return &story{
@@ -60,6 +75,40 @@ func (s *story) count(is func(*podTimes) bool) (n int) {
 		}
 	}
 	return n
+}
+
+// gather prints a thing in one line with all others of its kind that come within a moment. The caller holds the
+// mutex.
+func (s *story) gather(kind, name string, line func(names []string) string) {
+	for _, f := range s.folds {
+		if f.kind == kind {
+			f.names = append(f.names, name)
+			return
+		}
+	}
+	f := &fold{kind: kind, names: []string{name}, line: line}
+	s.folds = append(s.folds, f)
+	time.AfterFunc(foldFor, func() {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		for i := range s.folds {
+			if s.folds[i] == f {
+				s.folds = append(s.folds[:i], s.folds[i+1:]...)
+				s.line("%s", f.line(f.names))
+				return
+			}
+		}
+	})
+}
+
+// flush tells what is being gathered.
+func (s *story) flush() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, f := range s.folds {
+		s.line("%s", f.line(f.names))
+	}
+	s.folds = nil
 }
 
 // awaitRunning returns when n pods run.

@@ -87,7 +87,8 @@ func pasted(t *testing.T, answer string) (calls []string) {
 func TestU1F11ThePrintedCommandsRunAsPrinted(t *testing.T) {
 	calls := pasted(t, "i-0123456789abcdef0")
 	for _, want := range []string{
-		"aws|ec2|describe-instances|", "aws|sqs|send-message|", "kubectl|get|nodepools,nodeclaims,nodes", "joiner|doctor",
+		"aws|ec2|describe-instances|", "aws|sqs|send-message|", "kubectl|get|nodepools,nodeclaims,nodes",
+		"joiner|doctor",
 	} {
 		if !slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, want) }) {
 			t.Errorf("%s is not called: %q", want, calls)
@@ -131,8 +132,8 @@ func TestU41ThePrintedWarningIsAnInterruption(t *testing.T) {
 	}
 }
 
-// told returns the lines of a story without their times.
-func told(s *story, out *strings.Builder) (lines []string) {
+// linesOf returns the lines of a story without their times.
+func linesOf(s *story, out *strings.Builder) (lines []string) {
 	s.flush()
 	for line := range strings.Lines(out.String()) {
 		_, text, _ := strings.Cut(line, "s  ")
@@ -142,7 +143,8 @@ func told(s *story, out *strings.Builder) (lines []string) {
 }
 
 func nodeOf(pool, name string, taints ...string) *corev1.Node {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{model.LabelNodePool: pool}}}
+	labels := map[string]string{model.LabelNodePool: pool}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	for _, key := range taints {
 		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
 	}
@@ -181,7 +183,7 @@ func TestU37AnInterruptionIsToldToItsEnd(t *testing.T) {
 		"EC2: instance i-1 terminated; what runs costs $0.5000 per hour",
 		"node a is gone; 1 node is left",
 	}
-	if got := told(s, &out); !slices.Equal(got, want) {
+	if got := linesOf(s, &out); !slices.Equal(got, want) {
 		t.Errorf("told\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -213,7 +215,7 @@ func TestU37ADeletedNodePoolIsOneLine(t *testing.T) {
 		"NodePool amd64: 27 nodes are gone",
 		"node z takes no more pods and is to be removed (taint karpenter.sh/disrupted)",
 	}
-	if got := told(s, &out); !slices.Equal(got, want) {
+	if got := linesOf(s, &out); !slices.Equal(got, want) {
 		t.Errorf("told\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -230,7 +232,7 @@ func TestU38ManyOfAKindAreOneLine(t *testing.T) {
 	}
 	bound("alone", "b")
 	s.summary(result{Pods: 1, Nodes: 1})
-	got := told(s, &out)
+	got := linesOf(s, &out)
 	want := []string{"kube-scheduler bound 20 pods to a", "kube-scheduler bound pod alone to b"}
 	if len(got) != 3 || !strings.HasPrefix(got[0], "1 pod runs on 1 node at ") || !slices.Equal(got[1:], want) {
 		t.Errorf("told\n%s", strings.Join(got, "\n"))

@@ -2,5 +2,5 @@
 // NodePools, EC2NodeClasses, NodeOverlays, CapacityBuffers and of the annotations of workloads, before they are
 // applied.
 //
-//	root.AddCommand(lint.New())
+//	command := lint.New()
 package lint

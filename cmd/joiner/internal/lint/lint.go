@@ -68,7 +68,7 @@ func run(command *cobra.Command, flags *input.Flags, strict bool) error {
 	switch {
 	case err == nil:
 		objects = cluster.Objects
-		if err := l.look(cluster, flags, now); err != nil {
+		if err := l.check(cluster, flags, now); err != nil {
 			return err
 		}
 	case !l.ofMistakes(err):
@@ -85,8 +85,8 @@ func run(command *cobra.Command, flags *input.Flags, strict bool) error {
 	return nil
 }
 
-// look finds what is wrong with what was read.
-func (l *linter) look(cluster *read.Cluster, flags *input.Flags, now time.Time) error {
+// check finds what is wrong with what was read.
+func (l *linter) check(cluster *read.Cluster, flags *input.Flags, now time.Time) error {
 	offered, err := flags.Offered(cluster.Snapshot, now)
 	if err != nil {
 		return err

@@ -47,12 +47,12 @@ type row struct {
 	Labels      map[string][]string `json:"labels"` // a key with several values is decided by the offering
 	OnDemand    model.MicroUSD      `json:"onDemandMicroUSDPerHour,omitempty"`
 	Spot        model.MicroUSD      `json:"spotMicroUSDPerHour,omitempty"` // the cheapest zone's, as is that on demand
-	Offerings   []offer             `json:"offerings"`
+	Offerings   []zonePrice         `json:"offerings"`
 
 	memoryMiB int64
 }
 
-type offer struct {
+type zonePrice struct {
 	Zone         string         `json:"zone"`
 	CapacityType string         `json:"capacityType"`
 	Price        model.MicroUSD `json:"priceMicroUSDPerHour"`
@@ -164,10 +164,10 @@ func (f *flags) matches(command *cobra.Command) ([]offering.Match, error) {
 func rowOf(m offering.Match) row {
 	r := row{
 		Name: m.Type.Name, Capacity: quantities(m.Type.Capacity), Allocatable: quantities(m.Type.Allocatable()),
-		Labels: m.Type.Labels, Offerings: []offer{}, memoryMiB: m.Type.Capacity[model.Memory] >> 20,
+		Labels: m.Type.Labels, Offerings: []zonePrice{}, memoryMiB: m.Type.Capacity[model.Memory] >> 20,
 	}
 	for _, o := range m.Offerings {
-		r.Offerings = append(r.Offerings, offer{o.Zone, o.CapacityType, o.Price, o.Available})
+		r.Offerings = append(r.Offerings, zonePrice{o.Zone, o.CapacityType, o.Price, o.Available})
 		least := &r.OnDemand
 		switch o.CapacityType {
 		case model.Spot:

@@ -235,7 +235,7 @@ func (r *Packing) withDevices(set *offerings.Set, items []item) *offerings.Set {
 		t := r.Pool.Market.Columns[c].Instance
 		suits, is := known[t]
 		if !is {
-			suits = r.suffice(r.index.OfType(r.Pool.Market.Types[t].Name), items)
+			suits = suffice(r.index.OfType(r.Pool.Market.Types[t].Name), r.Batches, items)
 			known[t] = suits
 		}
 		if !suits {
@@ -264,10 +264,10 @@ func (r *Packing) drivers(n *Node) []string {
 }
 
 // suffice reports whether the devices suffice for the items, one after the other.
-func (r *Packing) suffice(devices *device.Devices, items []item) bool {
+func suffice(devices *device.Devices, batches []remainingBatch, items []item) bool {
 	for _, it := range items {
 		for range it.count {
-			if devices = devices.TakeAll(r.Batches[it.Batch].PodGroup.Devices); devices == nil {
+			if devices = devices.TakeAll(batches[it.Batch].PodGroup.Devices); devices == nil {
 				return false
 			}
 		}

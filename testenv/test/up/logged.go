@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/local/lambdaruntime"
 )
 
-// logged is what is told of a function's log line.
+// logged is what is printed for a function's log line.
 type logged struct {
 	Level   string `json:"level"`
 	Msg     string `json:"msg"`
