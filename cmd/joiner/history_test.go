@@ -133,7 +133,7 @@ func TestAnInstallationAnswersWhyAndWhatFor(t *testing.T) {
 	if err := json.Unmarshal([]byte(ask("decisions", "--since", "2h", "-o", "json")), &decided); err != nil || len(decided) == 0 || decided[0].ID == "" {
 		t.Fatalf("%+v %v", decided, err)
 	}
-	says(ask("decisions", "--since", "2h"), decided[0].ID, "instance")
+	says(ask("decisions", "--since", "2h"), decided[0].ID, "1 node disrupted (Underutilized)")
 
 	if code, _, errs := joiner("", "why", "pod", "shop/web-0", "--cluster", "other"); code != 2 || !strings.Contains(errs, `cluster "other" is not attached; there is shop`) {
 		t.Errorf("exit status %d: %s", code, errs)
