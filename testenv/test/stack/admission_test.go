@@ -130,7 +130,7 @@ func TestU6PeopleAreWarnedAndRefusedWhileTheyApply(t *testing.T) {
 			"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "of-nothing"},
 			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
 				"nodeClassRef": map[string]any{"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "missing"},
-				"requirements": requirements,
+				"requirements": append([]any{}, requirements...),
 			}}},
 		}}
 		_, err := pools.Create(t.Context(), pool, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

@@ -43,7 +43,8 @@ func placeOf(st *stack.Stack) place {
 	}
 }
 
-// invitation is pasted into a shell: each line that begins with blanks is a command.
+// invitation is pasted into a shell: each line that begins with blanks is a command. The AWS CLI needs the endpoint of
+// SQS as a flag: by the variable alone some releases call the address that the queue's URL has.
 var invitation = template.Must(template.New("invitation").Option("missingkey=error").Parse(`
 It runs until Ctrl-C. Paste these lines into another terminal first:
 
@@ -58,7 +59,7 @@ Look at what there is, and why:
   kubectl get nodepools,nodeclaims,nodes
   kubectl get events --field-selector reason=Nominated
   joiner clusters
-  joiner doctor
+  joiner doctor --kubeconfig "$KUBECONFIG"
   joiner why node "$(kubectl get nodes -o jsonpath='{.items[0].metadata.name}')"
   joiner decisions
   joiner savings
@@ -77,7 +78,7 @@ Scale to 3 and wait a minute, and see nodes consolidated:
 EC2 warns that it reclaims a spot instance:
 
   INSTANCE="$(kubectl get nodes -l karpenter.sh/capacity-type=spot -o jsonpath='{.items[0].spec.providerID}' | sed 's|.*/||')"
-  aws sqs send-message --queue-url {{.Notices}} --message-body '{
+  aws sqs send-message --endpoint-url "$AWS_ENDPOINT_URL" --queue-url {{.Notices}} --message-body '{
     "version":"0","id":"by-hand","source":"aws.ec2","detail-type":"EC2 Spot Instance Interruption Warning",
     "account":"{{.Account}}","region":"{{.Region}}","time":"'"$(date -u +%Y-%m-%dT%H:%M:%SZ)"'",
     "detail":{"instance-id":"'"$INSTANCE"'","instance-action":"terminate"}}'

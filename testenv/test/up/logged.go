@@ -2,13 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/local/lambdaruntime"
 )
 
-// logged is what is printed for a function's log line.
+// logged is what the story reads of a function's log line.
 type logged struct {
 	Level   string `json:"level"`
 	Msg     string `json:"msg"`
@@ -94,7 +95,9 @@ func (s *story) provision(entry *logged) {
 		for _, b := range entry.Batches {
 			if b.ClosedMillis != 0 {
 				s.batches = append(s.batches, batchTimes{time.UnixMilli(b.FirstSeenMillis), time.UnixMilli(b.ClosedMillis)})
-				s.line("watcher: a batch of %s, closed after %d ms", many(b.Pods, "pod"), b.ClosedMillis-b.FirstSeenMillis)
+				if b.Pods > 0 { // else nodes changed
+					s.line("watcher: a batch of %s, closed after %d ms", many(b.Pods, "pod"), b.ClosedMillis-b.FirstSeenMillis)
+				}
 			}
 		}
 	}
@@ -105,7 +108,14 @@ func (s *story) provision(entry *logged) {
 			o.Trigger, many(o.Pending, "pod"), many(o.Claims, "claim"), o.PricePerHour,
 			many(o.Unschedulable, "pod"), o.Millis["plan1"], o.Millis["fleet"])
 	}
-	if o.Registered+o.Initialized > 0 {
-		s.line("provision: %s registered, %d initialized", many(o.Registered, "node"), o.Initialized)
+	var nodes []string
+	if o.Registered > 0 {
+		nodes = append(nodes, many(o.Registered, "node")+" registered")
+	}
+	if o.Initialized > 0 {
+		nodes = append(nodes, many(o.Initialized, "node")+" initialized")
+	}
+	if len(nodes) > 0 {
+		s.line("provision: %s", strings.Join(nodes, ", "))
 	}
 }

@@ -49,7 +49,7 @@ func pasted(t *testing.T, answer string) (calls []string) {
 		Kubeconfig: filepath.Join(dir, "kubeconfig"), Kubectl: filepath.Join(dir, "kubectl"),
 		Joiner: filepath.Join(dir, "joiner"), Endpoint: "http://127.0.0.1:4566", Account: "123456789012",
 		Region: "us-west-2", AccessKey: "AKIAEXAMPLE", SecretKey: "secret",
-		Notices: "http://127.0.0.1:4566/123456789012/joiner-notices", Logs: "/tmp/logs",
+		Notices: "https://sqs.us-west-2.amazonaws.com/123456789012/joiner-notices", Logs: "/tmp/logs",
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestU1F11ThePrintedCommandsRunAsPrinted(t *testing.T) {
 	calls := pasted(t, "i-0123456789abcdef0")
 	for _, want := range []string{
 		"aws|ec2|describe-instances|", "aws|sqs|send-message|", "kubectl|get|nodepools,nodeclaims,nodes",
-		"joiner|doctor",
+		"joiner|doctor|--kubeconfig|",
 	} {
 		if !slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, want) }) {
 			t.Errorf("%s is not called: %q", want, calls)
@@ -102,7 +102,7 @@ func TestU39U40U42CommandsToTryArePrinted(t *testing.T) {
 	for _, want := range []string{
 		"kubectl|delete|node|ip-10-0-1-23.us-west-2.compute.internal|--wait=false",
 		"kubectl|scale|deployment|inflate|--replicas=60", "kubectl|scale|deployment|inflate|--replicas=3",
-		"joiner|clusters", "joiner|doctor", "joiner|why|node|ip-10-0-1-23.us-west-2.compute.internal",
+		"joiner|clusters", "joiner|why|node|ip-10-0-1-23.us-west-2.compute.internal",
 		"joiner|decisions", "joiner|savings", "joiner|report", "joiner|stops",
 	} {
 		if !slices.Contains(calls, want) {
@@ -115,7 +115,8 @@ func TestU39U40U42CommandsToTryArePrinted(t *testing.T) {
 // of the instance, of now, of the account and region.
 func TestU41ThePrintedWarningIsAnInterruption(t *testing.T) {
 	calls := pasted(t, "aws:///us-west-2a/i-0123456789abcdef0")
-	prefix := "aws|sqs|send-message|--queue-url|http://127.0.0.1:4566/123456789012/joiner-notices|--message-body|"
+	prefix := "aws|sqs|send-message|--endpoint-url|http://127.0.0.1:4566|" +
+		"--queue-url|https://sqs.us-west-2.amazonaws.com/123456789012/joiner-notices|--message-body|"
 	i := slices.IndexFunc(calls, func(c string) bool { return strings.HasPrefix(c, prefix) })
 	if i < 0 {
 		t.Fatalf("no message is sent: %q", calls)
@@ -236,6 +237,24 @@ func TestU38ManyOfAKindAreOneLine(t *testing.T) {
 	want := []string{"kube-scheduler bound 20 pods to a", "kube-scheduler bound pod alone to b"}
 	if len(got) != 3 || !strings.HasPrefix(got[0], "1 pod runs on 1 node at ") || !slices.Equal(got[1:], want) {
 		t.Errorf("told\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// TestU38WhatIsNoneHasNoLine: nodes that joined are counted, those that did not are left out, and so
+// is a batch without pods.
+func TestU38WhatIsNoneHasNoLine(t *testing.T) {
+	for text, want := range map[string]string{
+		`"outcome":{"pending":1},"batches":[{"closedMillis":5}]`: "",
+		`"outcome":{"registered":1}`:                             "provision: 1 node registered",
+		`"outcome":{"initialized":2}`:                            "provision: 2 nodes initialized",
+		`"outcome":{"registered":2,"initialized":1}`:             "provision: 2 nodes registered, 1 node initialized",
+	} {
+		var out strings.Builder
+		s := newStory(&out)
+		s.functionLog(lambdaruntime.LogLine{Text: `{"msg":"provision",` + text + `}`})
+		if got := strings.Join(linesOf(s, &out), "; "); got != want {
+			t.Errorf("%s is printed as %q, not %q", text, got, want)
+		}
 	}
 }
 
