@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -51,13 +52,13 @@ func EntryOf(d *model.Decision) Entry {
 	e.Pools = slices.Compact(e.Pools)
 	switch {
 	case e.Nodes > 0:
-		e.Title = fmt.Sprintf("%s for %s", many(e.Nodes, "node"), many(e.Pods, "pod"))
+		e.Title = fmt.Sprintf("%s for %s", explain.Many(e.Nodes, "node"), explain.Many(e.Pods, "pod"))
 	case e.Failed == 0 && e.Left == 0:
-		e.Title = fmt.Sprintf("capacity for %s on existing and in-flight nodes", many(e.Pods, "pod"))
+		e.Title = fmt.Sprintf("capacity for %s on existing and in-flight nodes", explain.Many(e.Pods, "pod"))
 	case e.Failed > 0:
-		e.Title = fmt.Sprintf("no capacity for %s", many(e.Pods, "pod"))
+		e.Title = fmt.Sprintf("no capacity for %s", explain.Many(e.Pods, "pod"))
 	default:
-		e.Title = fmt.Sprintf("nothing launched, %s pending", many(e.Pods, "pod"))
+		e.Title = fmt.Sprintf("nothing launched, %s pending", explain.Many(e.Pods, "pod"))
 	}
 	return e
 }
@@ -71,9 +72,9 @@ func EntryOfDisruption(d *model.Disrupted) Entry {
 		e.Nodes, e.Pods, e.Price, comes = e.Nodes+len(command.Nodes), e.Pods+command.PodsMoved, e.Price-command.Savings, comes+len(command.Replacements)
 		reasons[command.Reason] = true
 	}
-	e.Title = fmt.Sprintf("%s removed", many(e.Nodes, "node"))
+	e.Title = fmt.Sprintf("%s removed", explain.Many(e.Nodes, "node"))
 	if comes > 0 {
-		e.Title = fmt.Sprintf("%s for %d", many(e.Nodes, "node"), comes)
+		e.Title = fmt.Sprintf("%s for %d", explain.Many(e.Nodes, "node"), comes)
 	}
 	var named []string
 	for reason := range reasons {
@@ -201,7 +202,7 @@ func DetailOfRemoval(r *model.Removal) Detail {
 	says := []string{
 		fmt.Sprintf("%s: %s.", cmp.Or(who, "It was terminated"), strings.TrimSuffix(strings.TrimSuffix(r.Reason+": "+r.Message, ": "), ".")),
 		fmt.Sprintf("It was %s %s in %s, at $%.4f per hour.", c.InstanceType, c.CapacityType, c.Zone, r.PricePerHour.USD()),
-		fmt.Sprintf("%s were evicted.", upper(many(r.Pods, "pod"))),
+		fmt.Sprintf("%s were evicted.", upper(explain.Many(r.Pods, "pod"))),
 	}
 	if c.Decision != "" {
 		says = append(says, "It was launched by decision "+c.Decision+".")
@@ -268,11 +269,4 @@ func notNil(list []string) []string {
 		return []string{}
 	}
 	return list
-}
-
-func many(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

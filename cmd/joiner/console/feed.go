@@ -655,7 +655,7 @@ func (f *Feed) PlanNow(ctx context.Context) (Detail, error) {
 	}
 	entry := Entry{
 		ID: "now", Kind: KindProvision, At: cluster.now(), Trigger: "dry run", Pods: pods, Nodes: len(plan.Claims), Left: len(plan.Unschedulable),
-		Price: plan.Price, Title: fmt.Sprintf("%s would be launched for %s", many(len(plan.Claims), "node"), many(pods, "pod")),
+		Price: plan.Price, Title: fmt.Sprintf("%s would be launched for %s", explain.Many(len(plan.Claims), "node"), explain.Many(pods, "pod")),
 	}
 	return Detail{
 		Entry: entry, Epoch: cluster.snapshot().Epoch, Seq: cluster.snapshot().Seq, Stale: []string{}, Commands: []Command{}, Says: []string{},

@@ -189,14 +189,7 @@ func after(seconds *int64) string {
 	if seconds == nil {
 		return "Never"
 	}
-	text := (time.Duration(*seconds) * time.Second).String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return explain.Duration(time.Duration(*seconds) * time.Second)
 }
 
 func requirementText(r model.Requirement) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -69,7 +70,7 @@ func WaitingPods(c *Cluster, plan *model.Plan) []Waiting {
 	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
 		g := w.groups[key]
 		if more := len(g.targets) - 1; more > 0 {
-			g.Why += fmt.Sprintf(" The others: on %s more.", many(more, "node"))
+			g.Why += fmt.Sprintf(" The others: on %s more.", explain.Many(more, "node"))
 		}
 		out = append(out, *g)
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/flow/adopt"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -68,12 +69,13 @@ func (a *adoption) summary() {
 	if len(parts) == 0 {
 		parts = []string{"nothing to adopt"}
 	}
-	a.wrapped("", "  ", fmt.Sprintf("Cluster %s, %s: %s.", a.o.Cluster, many(len(a.o.Items), "NodeClaim"), strings.Join(parts, ", ")))
+	a.wrapped("", "  ", fmt.Sprintf("Cluster %s, %s: %s.", a.o.Cluster, explain.Many(len(a.o.Items), "NodeClaim"), strings.Join(parts, ", ")))
 	if price := kinds[0].price; price > 0 {
 		a.line("Nodes %s cost %s per hour, %s per month.", strings.Replace(kinds[0].words, "to adopt", "to be adopted", 1), dollars(price.USD()), dollarsRound(price.USD()*hoursPerMonth))
 	}
 	if a.o.Others > 0 {
-		a.line("%s without a NodePool, such as those of managed node groups, left alone.", many(a.o.Others, "node"))
+		a.line("%s without a NodePool, such as those of managed node groups, left alone.",
+			explain.Many(a.o.Others, "node"))
 	}
 }
 
@@ -115,7 +117,7 @@ func (a *adoption) rows() {
 		a.grid(rows, ".....r..")
 	}
 	if more > 0 {
-		a.line("and %s more; -o json has them all", many(more, "NodeClaim"))
+		a.line("and %s more; -o json has them all", explain.Many(more, "NodeClaim"))
 	}
 	for i := range a.o.Items {
 		item := &a.o.Items[i]
@@ -159,7 +161,7 @@ func (a *adoption) refused() {
 	a.line("NOT ADOPTED")
 	for i, item := range of {
 		if i == mostReasons {
-			a.line("and %s more; -o json has them all", many(len(of)-i, "NodeClaim"))
+			a.line("and %s more; -o json has them all", explain.Many(len(of)-i, "NodeClaim"))
 			return
 		}
 		a.line("%s", item.Name)

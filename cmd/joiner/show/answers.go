@@ -45,7 +45,7 @@ func WhyNode(out io.Writer, a *explain.NodeAnswer) error {
 	if a.Move != nil {
 		t.line("")
 		t.line("COMMAND %s, %s, decided %s", a.Move.Command, a.Move.State, clock(a.Move.AtUnix))
-		t.wrapped("  ", "    ", fmt.Sprintf("%s: %s removed, %s; %s moved; planned savings %s per hour", a.Move.Reason, many(len(a.Move.Nodes), "node"), many(len(a.Move.Replacements), "replacement"), many(a.Move.PodsMoved, "pod"), micro(a.Move.Planned)))
+		t.wrapped("  ", "    ", fmt.Sprintf("%s: %s removed, %s; %s moved; planned savings %s per hour", a.Move.Reason, explain.Many(len(a.Move.Nodes), "node"), explain.Many(len(a.Move.Replacements), "replacement"), explain.Many(a.Move.PodsMoved, "pod"), micro(a.Move.Planned)))
 	}
 	_, err := io.WriteString(out, t.text.String())
 	return err
@@ -58,14 +58,14 @@ func (t *table) launch(b *explain.Launch) {
 	}
 	t.line("")
 	t.line("WHY IT WAS LAUNCHED")
-	t.wrapped("  ", "    ", fmt.Sprintf("%s  decision %s (%s), after %s: %s", clock(b.AtUnix), b.Decision, b.Trigger, many(b.Rounds, "plan"), b.For))
+	t.wrapped("  ", "    ", fmt.Sprintf("%s  decision %s (%s), after %s: %s", clock(b.AtUnix), b.Decision, b.Trigger, explain.Many(b.Rounds, "plan"), b.For))
 	for _, r := range b.Refused[:min(len(b.Refused), mostReasons)] {
 		t.wrapped("    ", "      ", "EC2 refused "+r.Offering+": "+r.Reason)
 	}
 	if len(b.Alternatives) == 0 {
 		return
 	}
-	t.line("  Of %s that would have fit, the cheapest:", many(b.Acceptable, "instance type"))
+	t.line("  Of %s that would have fit, the cheapest:", explain.Many(b.Acceptable, "instance type"))
 	rows := [][]string{{"", "TYPE", "CAPACITY", "ZONE", "$/HOUR"}}
 	for _, x := range b.Alternatives {
 		mark, cost := "", "-"
@@ -84,7 +84,8 @@ func (t *table) launch(b *explain.Launch) {
 func Savings(out io.Writer, s *explain.Saving) error {
 	t := newTable(out)
 	t.sentence("Saved %s from %s to %s, when instances cost %s; they save %s per hour now.", sum2(s.Saved), clock(s.FromUnix), clock(s.ToUnix), sum2(s.Spent), micro(s.PerHour))
-	t.line("%s, %s moved, %s.", many(len(s.Moves), "command"), many(s.Pods, "pod"), many(s.Regrets, "regret"))
+	t.line("%s, %s moved, %s.", explain.Many(len(s.Moves), "command"),
+		explain.Many(s.Pods, "pod"), explain.Many(s.Regrets, "regret"))
 	committed := 0
 	if len(s.Moves) > 0 {
 		t.line("")
@@ -103,7 +104,7 @@ func Savings(out io.Writer, s *explain.Saving) error {
 		}
 		t.grid(rows, "...rrrrr.")
 		if more := len(s.Moves) - mostMoves; more > 0 {
-			t.line("and %s more", many(more, "command"))
+			t.line("and %s more", explain.Many(more, "command"))
 		}
 	}
 	for i := range s.Moves {
@@ -112,7 +113,7 @@ func Savings(out io.Writer, s *explain.Saving) error {
 		}
 	}
 	if committed > 0 {
-		t.wrapped("", "  ", fmt.Sprintf("%s removed were reserved capacity, which is paid for anyway: they count nothing.", many(committed, "node")))
+		t.wrapped("", "  ", fmt.Sprintf("%s removed were reserved capacity, which is paid for anyway: they count nothing.", explain.Many(committed, "node")))
 	}
 	_, err := io.WriteString(out, t.text.String())
 	return err
@@ -127,7 +128,8 @@ func Costs(out io.Writer, c *explain.Cost, by string, hourly bool) error {
 	}
 	t.sentence("Instances cost $%s %s: %s of it is idle, %s is of nodes that launch or terminate.", signed(c.Total, digits), span, percent(c.Idle, c.Total), percent(c.Unseen, c.Total))
 	if c.Unpriced > 0 {
-		t.wrapped("", "  ", fmt.Sprintf("%s of NodePools with an unknown price are not included.", many(c.Unpriced, "node")))
+		t.wrapped("", "  ", fmt.Sprintf("%s of NodePools with an unknown price are not included.",
+			explain.Many(c.Unpriced, "node")))
 	}
 	t.line("")
 	var rows [][]string
@@ -176,7 +178,7 @@ func (t *table) idle(c *explain.Cost, digits int) {
 			t.wrapped("  ", "    ", text)
 		}
 		if more := len(nodes) - mostIdle; more > 0 {
-			t.line("  and %s more", many(more, "node"))
+			t.line("  and %s more", explain.Many(more, "node"))
 		}
 	}
 	expensive := explain.Overpriced(c)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -146,7 +147,7 @@ func (r *reclaimed) summary() {
 		return
 	}
 	before := plan.PriceBefore.USD()
-	r.sentence("%s of NodePools %s %s per hour, %s per month.", many(len(r.pools), "node"), costs(len(r.pools)),
+	r.sentence("%s of NodePools %s %s per hour, %s per month.", explain.Many(len(r.pools), "node"), costs(len(r.pools)),
 		dollars(before), dollarsRound(before*hoursPerMonth))
 	if len(plan.Commands) == 0 {
 		r.line("Nothing to disrupt.")
@@ -158,7 +159,7 @@ func (r *reclaimed) summary() {
 		going, come, pods = going+len(c.Nodes), come+len(c.Replacements), pods+c.PodsMoved
 	}
 	saved := (plan.PriceBefore - plan.PriceAfter).USD()
-	r.sentence("%s can be disrupted, %s; %s elsewhere.", many(going, "node"), comes(come), made(pods))
+	r.sentence("%s can be disrupted, %s; %s elsewhere.", explain.Many(going, "node"), comes(come), made(pods))
 	switch {
 	case saved < 0:
 		r.sentence("That costs %s per hour more, %s per month.", dollars(-saved), dollarsRound(-saved*hoursPerMonth))
@@ -218,7 +219,7 @@ func (r *reclaimed) commands() {
 		for i := range more {
 			nodes, saved = nodes+len(more[i].Nodes), saved+more[i].Savings
 		}
-		r.line("and %s with %s more, which save %s per hour", many(len(more), "command"), many(nodes, "node"), dollars(saved.USD()))
+		r.line("and %s with %s more, which save %s per hour", explain.Many(len(more), "command"), explain.Many(nodes, "node"), dollars(saved.USD()))
 	}
 	r.line("")
 	for i := range shown {
@@ -312,10 +313,10 @@ func (r *reclaimed) drift() {
 	}
 	slices.SortStableFunc(order, func(a, b key) int { return cmp.Compare(len(nodes[b]), len(nodes[a])) })
 	r.line("")
-	r.line("%s: %s", head, many(len(r.d.Drift), "node"))
+	r.line("%s: %s", head, explain.Many(len(r.d.Drift), "node"))
 	for i, k := range order {
 		if i == mostKept {
-			r.line("and for %s more", many(len(order)-i, "reason"))
+			r.line("and for %s more", explain.Many(len(order)-i, "reason"))
 			break
 		}
 		r.wrapped("  ", "    ", some(nodes[k]))
@@ -353,10 +354,10 @@ func (r *reclaimed) kept() {
 	}
 	slices.SortStableFunc(list, func(a, b *stays) int { return cmp.Compare(len(b.nodes), len(a.nodes)) })
 	r.line("")
-	r.line("STAYS: %s", many(len(r.d.Plan.Kept), "node"))
+	r.line("STAYS: %s", explain.Many(len(r.d.Plan.Kept), "node"))
 	for i, s := range list {
 		if i == mostKept {
-			r.line("and for %s more", many(len(list)-i, "reason"))
+			r.line("and for %s more", explain.Many(len(list)-i, "reason"))
 			break
 		}
 		r.wrapped("  ", "    ", some(s.nodes))
@@ -391,7 +392,7 @@ func (r *reclaimed) ending() {
 		notes = append(notes, "The plan is valid until "+clock(at)+".")
 	}
 	if pods := r.r.Pods() - r.r.Headroom; pods > 0 {
-		notes = append(notes, many(pods, "pod")+" pending; see joiner plan provision.")
+		notes = append(notes, explain.Many(pods, "pod")+" pending; see joiner plan provision.")
 	}
 	if len(notes) == 0 {
 		return

@@ -149,17 +149,17 @@ func what(d *explain.Decided) string {
 		if d.Nodes == 0 {
 			return "nothing to disrupt"
 		}
-		return fmt.Sprintf("%s disrupted (%s), %s moved, %s per hour saved", many(d.Nodes, "node"), strings.Join(d.Reasons, ", "), many(d.PodsMoved, "pod"), micro(d.Savings))
+		return fmt.Sprintf("%s disrupted (%s), %s moved, %s per hour saved", explain.Many(d.Nodes, "node"), strings.Join(d.Reasons, ", "), explain.Many(d.PodsMoved, "pod"), micro(d.Savings))
 	}
-	parts := []string{many(d.Launched, "instance") + " for " + many(d.Pending, "pod")}
+	parts := []string{explain.Many(d.Launched, "instance") + " for " + explain.Many(d.Pending, "pod")}
 	if d.Launched+d.Failed == 0 && !d.Open {
-		parts[0] = "nothing launched for " + many(d.Pending, "pod")
+		parts[0] = "nothing launched for " + explain.Many(d.Pending, "pod")
 	}
 	if d.Failed > 0 {
-		parts = append(parts, many(d.Failed, "claim")+" not launched")
+		parts = append(parts, explain.Many(d.Failed, "claim")+" not launched")
 	}
 	if d.Unschedulable > 0 {
-		parts = append(parts, "unschedulable: "+many(d.Unschedulable, "pod"))
+		parts = append(parts, "unschedulable: "+explain.Many(d.Unschedulable, "pod"))
 	}
 	if d.Open {
 		parts = append(parts, "the run stopped before it recorded the result")
@@ -182,6 +182,3 @@ func Findings(out io.Writer, list [][2]string, sum string) error {
 	_, err := io.WriteString(out, t.text.String())
 	return err
 }
-
-// Many is a number of things.
-func Many(n int, what string) string { return many(n, what) }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -44,12 +45,13 @@ func (t *planTable) summary() {
 	for i := range plan.Nominations {
 		onOld += len(plan.Nominations[i].Pods)
 	}
-	who := many(pods-t.r.Headroom, "pending pod")
+	who := explain.Many(pods-t.r.Headroom, "pending pod")
 	if room := t.r.Headroom; room > 0 {
-		who = strings.TrimPrefix(who+" and ", "0 pending pods and ") + many(room, "placeholder pod") + " of CapacityBuffers"
+		who = strings.TrimPrefix(who+" and ", "0 pending pods and ") +
+			explain.Many(room, "placeholder pod") + " of CapacityBuffers"
 	}
 	t.sentence("%s: %d on %s, %d on existing capacity, %d unschedulable.", who,
-		onNew, many(len(plan.Claims), "new node"), onOld, len(plan.Unschedulable))
+		onNew, explain.Many(len(plan.Claims), "new node"), onOld, len(plan.Unschedulable))
 	if len(plan.Claims) > 0 {
 		t.sentence("New nodes cost %s per hour, %s per month.", dollars(plan.Price.USD()), dollarsRound(plan.Price.USD()*hoursPerMonth))
 	}
@@ -66,8 +68,8 @@ func inputText(s *model.Snapshot) string {
 			pods++
 		}
 	}
-	return fmt.Sprintf("The input has %s, %s and %s.", many(pods, "pod"), many(len(s.Nodes), "node"),
-		many(len(s.Pools), "NodePool"))
+	return fmt.Sprintf("The input has %s, %s and %s.", explain.Many(pods, "pod"), explain.Many(len(s.Nodes), "node"),
+		explain.Many(len(s.Pools), "NodePool"))
 }
 
 // newNodes writes a line for each kind of new node, the one that costs most in all first.
@@ -101,7 +103,8 @@ func (t *planTable) newNodes() {
 		for _, g := range more {
 			nodes, all = nodes+g.nodes, all+g.total()
 		}
-		t.line("and %s of %s more, %s per hour", many(nodes, "node"), many(len(more), "kind"), dollars(all.USD()))
+		t.line("and %s of %s more, %s per hour", explain.Many(nodes, "node"),
+			explain.Many(len(more), "kind"), dollars(all.USD()))
 	}
 }
 
@@ -126,7 +129,7 @@ func (t *planTable) existingNodes() {
 		for _, n := range nominations[mostNodes:] {
 			pods += len(n.Pods)
 		}
-		t.line("and %s on %s more", many(pods, "pod"), many(more, "node"))
+		t.line("and %s on %s more", explain.Many(pods, "pod"), explain.Many(more, "node"))
 	}
 }
 
@@ -137,7 +140,7 @@ func (t *planTable) notPlanned() {
 	t.line("")
 	t.line("Not planned:")
 	for _, why := range slices.Sorted(maps.Keys(t.r.NotPlanned)) {
-		t.wrapped("  ", "    ", fmt.Sprintf("%s: %s", many(t.r.NotPlanned[why], "pod"), why))
+		t.wrapped("  ", "    ", fmt.Sprintf("%s: %s", explain.Many(t.r.NotPlanned[why], "pod"), why))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -41,7 +42,7 @@ func (t *table) unschedulable(pods []model.Unschedulable) {
 		for _, entry := range refusals[mostReasons:] {
 			pods += len(entry.pods)
 		}
-		t.line("and %s for %s more", many(pods, "pod"), many(more, "reason"))
+		t.line("and %s for %s more", explain.Many(pods, "pod"), explain.Many(more, "reason"))
 	}
 }
 

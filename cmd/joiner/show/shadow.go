@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/flow/shadow"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -37,7 +38,7 @@ func Shadow(out io.Writer, r *shadow.Report) error {
 		t.line("")
 		t.line("COULD NOT BE REPLAYED")
 		for _, why := range slices.Sorted(maps.Keys(r.Unanswered)) {
-			t.wrapped("  ", "    ", fmt.Sprintf("%s: %s", many(r.Unanswered[why], "decision"), why))
+			t.wrapped("  ", "    ", fmt.Sprintf("%s: %s", explain.Many(r.Unanswered[why], "decision"), why))
 		}
 	}
 	_, err := io.WriteString(out, t.text.String())
@@ -74,7 +75,7 @@ func (t *table) otherwise(list []shadow.DifferentDecision) {
 	}
 	if rest := len(list) - mostOtherwise; rest > 0 {
 		t.line("")
-		t.line("and %s more; -o json has them", many(rest, "decision"))
+		t.line("and %s more; -o json has them", explain.Many(rest, "decision"))
 	}
 }
 

@@ -123,13 +123,6 @@ func (t *table) wrapped(first, others, text string) {
 	t.line("%s", line)
 }
 
-func many(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func price(amount model.MicroUSD) string { return fmt.Sprintf("%.4f", amount.USD()) }
 
 func dollars(amount float64) string { return fmt.Sprintf("$%.4f", amount) }

@@ -140,6 +140,11 @@ func ago(from, to int64) string {
 	if d >= 2*time.Hour {
 		d = d.Round(time.Minute)
 	}
+	return Duration(d)
+}
+
+// Duration writes a duration without zeros at its end: "3m20s", "2h".
+func Duration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")
@@ -150,8 +155,8 @@ func ago(from, to int64) string {
 	return text
 }
 
-// many counts things: "1 pod", "2 pods".
-func many(n int, what string) string {
+// Many counts things: "1 pod", "2 pods".
+func Many(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -365,7 +365,7 @@ func gone(found Found, move *CommandSaving) Cause {
 		out.Message += ": " + strings.TrimSuffix(r.Message, ".")
 	}
 	if move != nil {
-		out.Message += fmt.Sprintf("; command %s was to save $%.4f per hour and move %s", move.Command, move.Planned.USD(), many(move.PodsMoved, "pod"))
+		out.Message += fmt.Sprintf("; command %s was to save $%.4f per hour and move %s", move.Command, move.Planned.USD(), Many(move.PodsMoved, "pod"))
 	}
 	if len(r.Replacements) > 0 {
 		out.Message += "; its replacements are " + few(r.Replacements)

@@ -12,6 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
 	"github.com/joiner-sh/joiner/shared/core/admit"
+	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/core/offering"
 )
 
@@ -126,6 +127,6 @@ func write(out io.Writer, a answer) error {
 		}
 		items = append(items, [2]string{head, text})
 	}
-	return show.Findings(out, items, fmt.Sprintf("%s, %s, %s.", show.Many(a.Objects, "object"),
-		show.Many(a.Errors, "error"), show.Many(a.Warnings, "warning")))
+	return show.Findings(out, items, fmt.Sprintf("%s, %s, %s.", explain.Many(a.Objects, "object"),
+		explain.Many(a.Errors, "error"), explain.Many(a.Warnings, "warning")))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
+	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -32,8 +33,9 @@ func (v *view) write(out io.Writer, columns int) error {
 		waits += v.Pending[i].Pods
 	}
 	sum := fmt.Sprintf("%s: %s, %s, %s pending, $%.4f per hour ($%.0f a month)",
-		time.Unix(v.AtUnix, 0).UTC().Format(time.RFC3339), show.Many(len(v.Nodes), "node"), show.Many(pods, "pod"),
-		show.Many(waits, "pod"), v.Price.USD(), v.Price.USD()*730)
+		time.Unix(v.AtUnix, 0).UTC().Format(time.RFC3339), explain.Many(len(v.Nodes), "node"),
+		explain.Many(pods, "pod"),
+		explain.Many(waits, "pod"), v.Price.USD(), v.Price.USD()*730)
 	if err := show.Findings(out, [][2]string{{"", sum}}, ""); err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (v *view) write(out io.Writer, columns int) error {
 		}
 	}
 	if more := len(v.Nodes) - mostNodes; more > 0 {
-		fmt.Fprintf(out, "and %s more; -o json has all\n", show.Many(more, "node"))
+		fmt.Fprintf(out, "and %s more; -o json has all\n", explain.Many(more, "node"))
 	}
 	return v.writePending(out)
 }
@@ -86,7 +88,7 @@ func (v *view) writePending(out io.Writer) error {
 		if p.Remedy != "" {
 			text = strings.TrimSuffix(text, ".") + ". Remedy: " + p.Remedy
 		}
-		items = append(items, [2]string{fmt.Sprintf("%s, %s: ", p.Workload, show.Many(p.Pods, "pod")), text})
+		items = append(items, [2]string{fmt.Sprintf("%s, %s: ", p.Workload, explain.Many(p.Pods, "pod")), text})
 	}
 	return show.Findings(out, items, "")
 }
