@@ -192,6 +192,43 @@ func (s *story) disowned(minutes int) {
 	}
 }
 
+// released has a finalizer of others keep the Node of an instance that ended, and its NodeClaim with it, and lets the
+// Node go in the end; checked = the function that drains is invoked each minute after that.
+func (s *story) released(checked bool) {
+	s.launch("1", 1, 1)
+	closed := world.LedgerWritten{Cluster: "world", Op: "close", Fence: &fence, Usage: []model.Usage{{Pool: "web"}}}
+	shown := func(from, to model.ClaimState, version int64) []world.ClaimChange {
+		before, after := claimOf("1", 0, from, version, "i-1-0"), claimOf("1", 0, to, version+1, "i-1-0")
+		before.ObjectUID, after.ObjectUID = "o", "o"
+		return []world.ClaimChange{{Before: before, After: after}}
+	}
+	s.report(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: shown(model.Launched, model.Terminating, 2)})
+	s.report(world.ObjectWritten{
+		Cluster: "world", Kind: world.KindNodeClaim, Name: "web-1-0", UID: "o", Verb: "delete",
+		Finalizer: true, DeletedUnix: s.at.Unix(),
+	})
+	node := world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n", UID: "n", Verb: "delete"}
+	node.Node = &model.Node{
+		Name: "n", UID: "n", ProviderID: "aws:///a/i-1-0", DeletedUnix: s.at.Unix(),
+		Labels: map[string]string{model.LabelRegistered: "true"},
+	}
+	s.report(node)
+	s.report(world.InstanceEnded{ID: "i-1-0", Cause: "terminate"})
+	s.report(world.ProcessMoved{Process: "p", Program: "interruption", Verb: "start"})
+	closed.Claims = shown(model.Terminating, model.Gone, 3)
+	s.report(closed)
+	s.wait(20 * time.Second)
+	node.Verb = "gone"
+	s.report(node)
+	for range 4 {
+		s.wait(time.Minute)
+		if checked {
+			s.report(world.ProcessMoved{Process: "p", Program: "interruption", Verb: "start"})
+		}
+	}
+	s.report(world.ProcessMoved{Process: "q", Program: "disrupt", Verb: "end"})
+}
+
 // twice records two claims for one pod, the second half a minute after the first, and what happens in between.
 func (s *story) twice(between ...world.Fact) { s.twiceAfter(30*time.Second, between...) }
 
@@ -595,6 +632,12 @@ func TestRestIsEvaluated(t *testing.T) {
 		}},
 		{"a Node held by our finalizer, of a machine that ended half an hour ago and whose claim people deleted", []string{"A4", "A6", "C3"}, func(s *story) { s.disowned(20) }},
 		{"a Node held by our finalizer, of a machine that EC2 shows no more and whose claim people deleted", []string{"A6", "C3"}, func(s *story) { s.disowned(60) }},
+		{"a NodeClaim held by our finalizer, minutes after others let its Node go", []string{"A4"}, func(s *story) {
+			s.released(true)
+		}},
+		{"a NodeClaim held by our finalizer whose Node others let go, and no tick since", nil, func(s *story) {
+			s.released(false)
+		}},
 		{"a queue nobody reads", []string{"C4"}, func(s *story) {
 			for i := range 20 {
 				s.report(world.MessageMoved{Queue: "plan", ID: fmt.Sprint(i), Verb: "send"})

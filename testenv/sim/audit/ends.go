@@ -567,8 +567,11 @@ func (a *Auditor) leftOver(m *instance) (string, bool) {
 	if c == nil || c.ObjectUID == "" || c.InstanceID != m.ID {
 		return "", false
 	}
-	// Finalizers of others may keep its Node, and its NodeClaim with it.
-	if n := a.accounts.nodeOf(m); n != nil && n.DeletedUnix != 0 || a.accounts.now.Sub(m.nodeGone) <= a.rules.Ghost {
+	// Finalizers of others may keep its Node, and its NodeClaim with it until the next check, which needs a tick.
+	now := a.accounts.now
+	checked := latestOf(m.nodeGone, a.accounts.notRunUntil(now))
+	if n := a.accounts.nodeOf(m); n != nil && n.DeletedUnix != 0 ||
+		!m.nodeGone.IsZero() && now.Sub(checked) <= a.rules.Ghost {
 		return "", false
 	}
 	if o := a.accounts.objects[c.Name]; o.uid == c.ObjectUID && o.finalizer {
