@@ -26,7 +26,8 @@ var rules = []rule{
 }
 
 const (
-	qualifiedName = `([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?`
+	subdomain     = `[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*`
+	qualifiedName = `(` + subdomain + `/)?` + labelValue
 	labelValue    = `[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?`
 )
 

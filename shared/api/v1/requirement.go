@@ -11,7 +11,7 @@ type Requirement struct {
 	// Key is the label's key.
 	//
 	// +kubebuilder:validation:MaxLength=316
-	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/hostname'",message="label \"kubernetes.io/hostname\" is restricted"
 	// +kubebuilder:validation:XValidation:rule="self in ['karpenter.sh/nodepool', 'karpenter.sh/capacity-type'] || !self.matches('^([^/]*[.])?karpenter[.]sh/')",message="label domain \"karpenter.sh\" is restricted"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([^/]*[.])?karpenter[.]k8s[.]aws/') || self.matches('^karpenter[.]k8s[.]aws/(ec2nodeclass|instance-(cpu|cpu-manufacturer|cpu-sustained-clock-speed-mhz|memory|category|family|generation|size|capability-flex|hypervisor|encryption-in-transit-supported|local-nvme|ebs-bandwidth|network-bandwidth|gpu-(name|manufacturer|count|memory)|accelerator-(name|manufacturer|count)|tenancy)|capacity-reservation-(id|type|interruptible)|placement-group-(id|partition))$')",message="label domain \"karpenter.k8s.aws\" is restricted"
