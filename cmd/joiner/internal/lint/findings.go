@@ -36,6 +36,8 @@ type finding struct {
 	Level  string `json:"level"`
 	Object string `json:"object"`       // kind and name
 	At     string `json:"at,omitempty"` // file and document
+	// Reason is that of the condition which the functions write; "" = the finding is of the API server or the webhook
+	Reason string `json:"reason,omitempty"`
 	model.Finding
 }
 
@@ -63,14 +65,14 @@ func (l *linter) ofObject(m *read.Manifest) error {
 	_, err = admission.Handle(context.Background(), body, func(_ context.Context, a model.Admission) model.Verdict {
 		verdict := admit.Evaluate(a, l.known)
 		for _, f := range verdict.Refusals {
-			l.findings = append(l.findings, finding{levelError, m.Kind + " " + m.Name, m.At, f})
+			l.of(levelError, m, f)
 		}
 		for _, f := range append(verdict.Warnings, others(a.Reference, verdict)...) {
 			level := levelWarning
 			if f.Remedy == "" {
 				level = levelInfo
 			}
-			l.findings = append(l.findings, finding{level, m.Kind + " " + m.Name, m.At, f})
+			l.of(level, m, f)
 		}
 		return verdict
 	})
@@ -94,7 +96,8 @@ func (l *linter) ofSnapshot(s *model.Snapshot, offered *input.Offered) {
 	catalogs, _ := offered.Catalogs(s, nil)
 	problems := overlay.Apply(s.Overlays, s.Pools, catalogs).Problems
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
-		l.add(levelError, "NodeOverlay "+name, problems[name].Message)
+		l.findings = append(l.findings, finding{Level: levelError, Object: "NodeOverlay " + name,
+			Reason: problems[name].Reason, Finding: model.ParseFinding(problems[name].Message)})
 	}
 	for i := range s.Buffers {
 		if b := &s.Buffers[i]; b.Problem != "" {
@@ -113,6 +116,11 @@ func (l *linter) ofNotes(notes []string) {
 	}
 }
 
+// of adds what the webhook says of an object.
+func (l *linter) of(level string, m *read.Manifest, f model.Finding) {
+	l.findings = append(l.findings, finding{Level: level, Object: m.Kind + " " + m.Name, At: m.At, Finding: f})
+}
+
 func (l *linter) add(level, object, sentence string) {
 	l.findings = append(l.findings, finding{Level: level, Object: object, Finding: model.ParseFinding(sentence)})
 }
@@ -129,8 +137,8 @@ func (l *linter) ofMistakes(err error) bool {
 			return false
 		}
 		object := strings.TrimSpace(problem.Kind + " " + problem.Name)
-		l.findings = append(l.findings, finding{levelError, object, problem.At.String(),
-			model.Finding{Field: problem.Field, Message: problem.What}})
+		l.findings = append(l.findings, finding{Level: levelError, Object: object, At: problem.At.String(),
+			Finding: model.Finding{Field: problem.Field, Message: problem.What}})
 	}
 	return true
 }
