@@ -6,6 +6,7 @@
 //	go run ./run -page                                      # nothing; writes docs/upstream.md from specs.csv and performance/results.json
 //	go run ./run -performance 1 -focus 'Basic|Drift'        # the suite of performance by Karpenter's controller and by Joiner, in turn
 //	go run ./run -differences                               # also those that are to fail, each until its own timeout
+//	go run ./run -untried                                   # those that nobody has run to their end
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,6 +30,7 @@ type options struct {
 	shards       int
 	within, each time.Duration
 	differences  bool
+	untried      bool
 	dir          string
 	page         bool
 	performance  int
@@ -41,6 +44,8 @@ func main() {
 	flag.DurationVar(&o.within, "within", 6*time.Hour, "stop after this time; what did not run is a fault")
 	flag.DurationVar(&o.each, "each", 40*time.Minute, "give up a spec after this time")
 	flag.BoolVar(&o.differences, "differences", false, "also run the specs that differ on purpose: a row whose spec passes is a fault")
+	flag.BoolVar(&o.untried, "untried", false,
+		"run the specs that specs.csv calls untried, and evaluate no others; -focus picks some of them")
 	flag.StringVar(&o.dir, "dir", "", "folder for programs, reports and logs (default: .cache/upstream in the project)")
 	flag.BoolVar(&o.page, "page", false, "run nothing, and write docs/upstream.md from specs.csv and performance/results.json")
 	flag.IntVar(&o.performance, "performance", 0, "run the suite of performance so many times by Karpenter's controller and by Joiner, in turn, and keep what each took (performance/results.json, docs/upstream.md); -focus picks specs")
@@ -79,28 +84,21 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 	}
 	fmt.Printf("built after %s\n", time.Since(began).Round(time.Second))
 
-	chosen := func(r e2e.Row) bool {
-		if o.focus != "" {
-			return focus.MatchString(r.Spec)
-		}
-		return r.Verdict == e2e.Passes || o.differences && r.Verdict == e2e.Differs
-	}
+	chosen := func(r e2e.Row) bool { return o.chooses(r, focus) }
 	w.Report = report
 	outcomes, err := w.Run(ctx, rows, chosen, o.shards, e2e.Limits{All: o.within, Spec: o.each})
 	if err != nil {
 		return false, err
 	}
 	listed := w.Listed
-	if o.focus != "" {
+	if o.some() {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r e2e.Row) bool { return !chosen(r) })
 		listed = map[string][]string{}
-		for suite, texts := range w.Listed {
-			for _, text := range texts {
-				if focus.MatchString(text) {
-					listed[suite] = append(listed[suite], text)
-				}
+		for _, r := range rows {
+			if slices.Contains(w.Listed[r.Suite], r.Spec) {
+				listed[r.Suite] = append(listed[r.Suite], r.Spec)
 			}
 		}
-		rows = matching(rows, focus)
 	}
 	j := e2e.Evaluate(rows, listed, chosen, outcomes)
 	for _, fault := range j.Faults {
@@ -108,7 +106,7 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 	}
 	fmt.Println(j.Summary())
 	fmt.Printf("after %s; logs and reports are in %s\n", time.Since(began).Round(time.Second), w.Dir)
-	if o.focus == "" {
+	if !o.some() {
 		if err := os.WriteFile(filepath.Join(w.Dir, "summary.txt"), []byte(strings.Join(append(j.Faults, j.Summary()), "\n")+"\n"), 0o644); err != nil {
 			return false, err
 		}
@@ -124,11 +122,16 @@ func report(o e2e.Outcome) {
 	fmt.Println(line)
 }
 
-func matching(rows []e2e.Row, focus *regexp.Regexp) (some []e2e.Row) {
-	for _, r := range rows {
-		if focus.MatchString(r.Spec) {
-			some = append(some, r)
-		}
+// some says that no spec is evaluated but those that flags pick.
+func (o options) some() bool { return o.focus != "" || o.untried }
+
+// chooses reports whether a spec is run. A focus picks specs whatever specs.csv says of them, or some of those untried.
+func (o options) chooses(r e2e.Row, focus *regexp.Regexp) bool {
+	switch {
+	case o.untried:
+		return r.Verdict == e2e.Untried && focus.MatchString(r.Spec)
+	case o.focus != "":
+		return focus.MatchString(r.Spec)
 	}
-	return some
+	return r.Verdict == e2e.Passes || o.differences && r.Verdict == e2e.Differs
 }
