@@ -13,7 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/bench/speccases"
 )
 
-// collect makes cases of the questions of specs that passed; a question that was put before is left out.
+// collect makes cases of the plans that specs which passed asked for; a question that was put before is left out.
 func collect(version string, all []Outcome, questions map[string][]input) (*speccases.Cases, error) {
 	passed := map[string]bool{}
 	for _, o := range all {
@@ -31,7 +31,7 @@ func collect(version string, all []Outcome, questions map[string][]input) (*spec
 	for _, suite := range suites {
 		for i := range questions[suite] {
 			q := &questions[suite][i]
-			if !passed[suite+"\n"+q.Place+"\n"+q.Spec] || q.Status != 0 {
+			if !passed[suite+"\n"+q.Place+"\n"+q.Spec] || q.Status != 0 || q.Args[0] != "plan" {
 				continue
 			}
 			want, err := Essence(q.Answer)

@@ -14,6 +14,12 @@ import (
 // seamPath is where package seam is in Karpenter's module.
 const seamPath = "pkg/joiner"
 
+// definitions are the CustomResourceDefinitions of Karpenter's whose place Joiner's take.
+var definitions = []string{
+	"autoscaling.x-k8s.io_capacitybuffers.yaml", "karpenter.sh_nodeclaims.yaml", "karpenter.sh_nodeoverlays.yaml",
+	"karpenter.sh_nodepools.yaml",
+}
+
 // method is one, or a function where it has no receiver.
 type method struct{ receiver, name string }
 
@@ -29,6 +35,7 @@ func replacements(quick bool) []replaced {
 	all := []replaced{
 		{"pkg/controllers/provisioning/provisioner.go", []method{{"Provisioner", "Schedule"}}, "provisioning.go"},
 		{"pkg/controllers/disruption/controller.go", []method{{"Controller", "disrupt"}}, "disruption.go"},
+		{"pkg/controllers/nodeoverlay/controller.go", []method{{"Controller", "Reconcile"}}, "nodeoverlay.go"},
 	}
 	if quick {
 		all = append(all, replaced{"pkg/test/environment.go", []method{{"", "NewEnvironment"}, {"Environment", "Stop"}}, "environment.go"})
@@ -66,6 +73,10 @@ func overlay(home, tree, folder string, quick bool) (string, error) {
 		if err := add(filepath.ToSlash(filepath.Join(filepath.Dir(r.file), "joiner_"+r.ours)), strings.TrimPrefix(string(ours), "//go:build ignore\n")); err != nil {
 			return "", err
 		}
+	}
+	for _, name := range definitions {
+		ours := filepath.Join(home, "..", "..", "..", "shared", "api", "crds", name)
+		files[filepath.Join(tree, "pkg", "apis", "crds", name)] = ours
 	}
 	seam, err := filepath.Glob(filepath.Join(home, "unit", "seam", "*.go"))
 	if err != nil {

@@ -128,7 +128,7 @@ func (j *evaluated) failures() string {
 func (j *evaluated) table(ran *Ran) []byte {
 	var out bytes.Buffer
 	out.WriteString("# Karpenter's unit specs, and Joiner\n\n")
-	fmt.Fprintf(&out, "Written by `make upstream-unit WRITE=1`; by hand is `reasons.yaml`. The specs are those of Karpenter %s, unchanged, with `joiner plan` in\nthe place of its planner; doc.go says how. A spec that fails without a reason fails the run, and so does a reason whose spec passes.\n\n", ran.Version)
+	fmt.Fprintf(&out, "Written by `make upstream-unit WRITE=1`; by hand is `reasons.yaml`. The specs are those of Karpenter %s, unchanged, with `joiner plan`,\n`lint` and `types` in the place of its planner and of its controller of NodeOverlays, and Joiner's definitions in the place of its own;\ndoc.go says how. A spec that fails without a reason fails the run, and so does a reason whose spec passes.\n\n", ran.Version)
 	if ran.Quick {
 		out.WriteString("This run kept objects in memory (`-quick`): nothing was validated by an API server, and only some of what one fills in was filled in.\n\n")
 	}

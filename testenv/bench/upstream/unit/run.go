@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -64,11 +63,11 @@ func Run(ctx context.Context, o Options) (*Ran, error) {
 	if o.Quick {
 		form = "quick-"
 	}
-	folder := filepath.Join(o.Cache, form+"overlay")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	replaced := filepath.Join(o.Cache, form+"overlay")
+	if err := os.MkdirAll(replaced, 0o755); err != nil {
 		return nil, err
 	}
-	over, err := overlay(o.Home, copied, folder, o.Quick)
+	over, err := overlay(o.Home, copied, replaced, o.Quick)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +75,8 @@ func Run(ctx context.Context, o Options) (*Ran, error) {
 	for _, name := range o.Suites {
 		fmt.Fprintln(o.Out, "suite", name)
 		test := filepath.Join(o.Cache, form+strings.ReplaceAll(name, "/", "-")+".test")
-		if err := command(ctx, o, copied, nil, "go", "test", "-vet=off", "-trimpath", "-overlay", over, "-c", "-o", test, "./"+path.Join("pkg/controllers", name)); err != nil {
+		compile := []string{"test", "-vet=off", "-trimpath", "-overlay", over, "-c", "-o", test, "./" + folder(name)}
+		if err := command(ctx, o, copied, nil, "go", compile...); err != nil {
 			return nil, err
 		}
 		if o.Build {
@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) (*Ran, error) {
 			return nil, err
 		}
 		run := exec.CommandContext(ctx, test, args...)
-		run.Dir = filepath.Join(copied, "pkg", "controllers", filepath.FromSlash(name))
+		run.Dir = filepath.Join(copied, filepath.FromSlash(folder(name)))
 		run.Env = append(os.Environ(), "KUBEBUILDER_ASSETS="+filepath.Dir(assets.APIServer), "JOINER_BIN="+binary, "JOINER_UPSTREAM_TRACE="+trace)
 		run.Stdout, run.Stderr = output, output
 		ended := run.Run()

@@ -38,6 +38,7 @@ func NewEnvironment(options ...option.Function[EnvironmentOptions]) *Environment
 	clk := clocktesting.NewFakeClock(time.Now())
 	b := fake.NewClientBuilder().WithScheme(scheme.Scheme).
 		WithStatusSubresource(&corev1.Pod{}, &corev1.Node{}, &corev1.PersistentVolumeClaim{}, &policyv1.PodDisruptionBudget{}, &v1.NodePool{}, &v1.NodeClaim{}, &v1alpha1.TestNodeClass{}).
+		WithStatusSubresource(&karpenterv1alpha1.NodeOverlay{}).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).
 		WithIndex(&corev1.Node{}, "spec.providerID", func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).
 		WithIndex(&v1.NodeClaim{}, "status.providerID", func(o client.Object) []string { return []string{o.(*v1.NodeClaim).Status.ProviderID} }).
@@ -95,7 +96,8 @@ func NewEnvironment(options ...option.Function[EnvironmentOptions]) *Environment
 		}, SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
 			place(o)
 			switch o.(type) {
-			case *corev1.Pod, *corev1.Node, *corev1.PersistentVolumeClaim, *policyv1.PodDisruptionBudget, *v1.NodePool, *v1.NodeClaim, *v1alpha1.TestNodeClass:
+			case *corev1.Pod, *corev1.Node, *corev1.PersistentVolumeClaim, *policyv1.PodDisruptionBudget, *v1.NodePool, *v1.NodeClaim, *v1alpha1.TestNodeClass,
+				*karpenterv1alpha1.NodeOverlay:
 				return c.SubResource(sub).Update(ctx, o, opts...)
 			}
 			return nil

@@ -41,15 +41,19 @@ var (
 
 // ask runs joiner with the cluster and returns what it writes. A spec of which joiner cannot read the input fails.
 func (g *gathered) ask(ctx context.Context, now time.Time, command string, args ...string) json.RawMessage {
+	set := options.FromContext(ctx)
+	return g.run(ctx, append([]string{"plan", command, "--output", "json", "--now", now.UTC().Format(time.RFC3339),
+		"--preference-policy", string(set.PreferencePolicy),
+		"--min-values-policy", string(set.MinValuesPolicy)}, args...), 0)
+}
+
+// run runs joiner with arguments and the cluster, and returns what it writes. A spec fails where the exit status is
+// above most.
+func (g *gathered) run(ctx context.Context, args []string, most int) json.RawMessage {
 	asking.Lock()
 	defer asking.Unlock()
 	report := ginkgo.CurrentSpecReport()
-	set := options.FromContext(ctx)
-	q := Input{
-		Spec: report.FullText(), Place: place(report), Objects: g.objects, Catalog: g.catalog,
-		Args: append([]string{"plan", command, "--output", "json", "--now", now.UTC().Format(time.RFC3339),
-			"--preference-policy", string(set.PreferencePolicy), "--min-values-policy", string(set.MinValuesPolicy)}, args...),
-	}
+	q := Input{Spec: report.FullText(), Place: place(report), Objects: g.objects, Catalog: g.catalog, Args: args}
 	same, err := json.Marshal(&q)
 	must(err)
 	if string(same) == last.input { // Karpenter's methods ask one after the other
@@ -72,11 +76,12 @@ func (g *gathered) ask(ctx context.Context, now time.Time, command string, args 
 	run.Stdout, run.Stderr = &out, &said
 	err = run.Run()
 	q.Status, q.Said = run.ProcessState.ExitCode(), strings.ReplaceAll(said.String(), folder+"/", "")
-	if err == nil {
+	refused := err != nil && (q.Status < 0 || q.Status > most)
+	if !refused {
 		q.Answer = bytes.TrimSpace(out.Bytes())
 	}
 	record(&q)
-	if err != nil {
+	if refused {
 		ginkgo.Fail(fmt.Sprintf("joiner %s: %v\n%s", strings.Join(q.Args, " "), err, q.Said))
 	}
 	last.input, last.answer = string(same), q.Answer

@@ -140,6 +140,10 @@ func typeOf(t *cloudprovider.InstanceType) instanceType {
 				}
 			}
 		}
+		// specs that launch nothing name none
+		if sold.CapacityType == v1.CapacityTypeReserved && sold.ReservationID == "" {
+			sold.ReservationID, sold.ReservationCapacity = "cr-"+t.Name+"-"+sold.Zone, 1
+		}
 		out.Offerings = append(out.Offerings, sold)
 	}
 	delete(out.Labels, corev1.LabelTopologyZone) // offers say
