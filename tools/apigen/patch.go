@@ -22,6 +22,7 @@ type rule struct {
 var rules = []rule{
 	{kinds: []string{"NodePool", "NodeClaim"}, applies: isTaint, change: restrictTaint},
 	{kinds: []string{"NodePool"}, applies: is(".spec.template.metadata.labels{}"), change: restrictLabelValue},
+	{kinds: []string{"EC2NodeClass"}, applies: is(".spec.kubelet"), change: describeKubelet},
 	{kinds: []string{"NodeClaim"}, applies: is(".status.conditions[]"), change: relaxCondition},
 }
 

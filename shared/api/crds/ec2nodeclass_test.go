@@ -206,10 +206,39 @@ func TestNC12NC13InstanceOptions(t *testing.T) {
 	})
 }
 
-// The kubelet's fields are validated by the controller: the schema must neither refuse nor drop one.
+// What Karpenter's definition says of fields of the kubelet's is said as well.
+func TestKubeletFieldsHaveTheValuesOfKarpenters(t *testing.T) {
+	k := newServer(t)["EC2NodeClass"]
+	cases := []admission{
+		{name: "thresholds", patch: "spec: {kubelet: {evictionHard: {memory.available: 5%, nodefs.available: 1.5Gi}}}"},
+		{name: "pairs", patch: "spec: {kubelet: {evictionSoft: {memory.available: 100.00%}, " +
+			"evictionSoftGracePeriod: {memory.available: 1m30s}}}"},
+		{name: "one of the percentages", patch: "spec: {kubelet: {imageGCHighThresholdPercent: 10}}"},
+	}
+	for _, row := range []struct{ kubelet, path, message string }{
+		{"evictionHard: {memory: 5%}", ".evictionHard", "valid keys"},
+		{"evictionHard: {memory.available: 110%}", ".evictionHard.memory.available", "should match"},
+		{"evictionHard: {memory.available: 5%3}", ".evictionHard.memory.available", "should match"},
+		{"evictionHard: {memory.available: 110GB}", ".evictionHard.memory.available", "should match"},
+		{"evictionSoft: {memory: 5%}, evictionSoftGracePeriod: {memory: 1m}", ".evictionSoft", "valid keys"},
+		{"evictionSoft: {pid.available: 5%}", "", "each key of evictionSoft must be in"},
+		{"evictionSoftGracePeriod: {pid.available: 1m}", "", "each key of evictionSoftGracePeriod must be in"},
+		{"kubeReserved: {pods: '2'}", ".kubeReserved", "valid keys"},
+		{"systemReserved: {cpu: '-1'}", ".systemReserved", "must not be negative"},
+		{"imageGCLowThresholdPercent: 101", ".imageGCLowThresholdPercent", "less than or equal to 100"},
+		{"imageGCHighThresholdPercent: 50, imageGCLowThresholdPercent: 50", "", "must be greater than"},
+	} {
+		cases = append(cases, admission{name: row.kubelet, patch: "spec: {kubelet: {" + row.kubelet + "}}",
+			path: "spec.kubelet" + row.path, message: row.message})
+	}
+	run(t, k, minimalClass, false, cases)
+}
+
+// The kubelet's fields may be any: the schema drops none.
 func TestKubeletFieldsAreKept(t *testing.T) {
 	k := newServer(t)["EC2NodeClass"]
-	const patch = "spec: {kubelet: {maxPods: 'vcpus * 10', registryPullQPS: 5, evictionHard: {memory.available: 5%}, nested: {unknown: [1, 2]}}}"
+	const patch = "spec: {kubelet: {maxPods: 'vcpus * 10', registryPullQPS: 5, " +
+		"evictionHard: {memory.available: 5%}, kubeReserved: {cpu: 'vcpus * 20m'}, nested: {unknown: [1, 2]}}}"
 	stored, errs := k.admit(t, merged(t, minimalClass, patch), nil)
 	if len(errs) > 0 {
 		t.Fatalf("refused: %v", errs)

@@ -110,8 +110,8 @@ func leaves(path string, s *apiextensionsv1.JSONSchemaProps) []string {
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 		out = append(out, leaves(path+"{}", s.AdditionalProperties.Schema)...)
 	}
-	if out == nil {
-		out = []string{path}
+	if out == nil || s.XPreserveUnknownFields != nil { // which has other fields besides
+		out = append(out, path)
 	}
 	return out
 }
