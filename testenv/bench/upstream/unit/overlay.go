@@ -14,12 +14,6 @@ import (
 // seamPath is where package seam is in Karpenter's module.
 const seamPath = "pkg/joiner"
 
-// definitions are the CustomResourceDefinitions of Karpenter's whose place Joiner's take.
-var definitions = []string{
-	"autoscaling.x-k8s.io_capacitybuffers.yaml", "karpenter.sh_nodeclaims.yaml", "karpenter.sh_nodeoverlays.yaml",
-	"karpenter.sh_nodepools.yaml",
-}
-
 // method is one, or a function where it has no receiver.
 type method struct{ receiver, name string }
 
@@ -47,7 +41,10 @@ func replacements(quick bool) []replaced {
 // its path. Replaced are the files with the methods of replacements, each but for a name, and added are package seam and the methods
 // of ours. No file of a spec is among them.
 func overlay(home, tree, folder string, quick bool) (string, error) {
-	files := map[string]string{}
+	files, err := definitions(home, tree)
+	if err != nil {
+		return "", err
+	}
 	add := func(below, text string) error {
 		path := filepath.Join(folder, strings.ReplaceAll(below, "/", "_"))
 		files[filepath.Join(tree, filepath.FromSlash(below))] = path
@@ -74,10 +71,6 @@ func overlay(home, tree, folder string, quick bool) (string, error) {
 			return "", err
 		}
 	}
-	for _, name := range definitions {
-		ours := filepath.Join(home, "..", "..", "..", "shared", "api", "crds", name)
-		files[filepath.Join(tree, "pkg", "apis", "crds", name)] = ours
-	}
 	seam, err := filepath.Glob(filepath.Join(home, "unit", "seam", "*.go"))
 	if err != nil {
 		return "", err
@@ -87,6 +80,28 @@ func overlay(home, tree, folder string, quick bool) (string, error) {
 			files[filepath.Join(tree, filepath.FromSlash(seamPath), filepath.Base(path))] = path
 		}
 	}
+	return writeOverlay(folder, files)
+}
+
+// definitions returns which files of Joiner's take the place of the CustomResourceDefinitions in a module's tree.
+func definitions(home, tree string) (map[string]string, error) {
+	files := map[string]string{}
+	theirs, err := filepath.Glob(filepath.Join(tree, "pkg", "apis", "crds", "*.yaml"))
+	if err != nil || len(theirs) == 0 {
+		return nil, fmt.Errorf("%s has no definitions in pkg/apis/crds: %v", tree, err)
+	}
+	for _, path := range theirs {
+		ours := filepath.Join(home, "..", "..", "..", "shared", "api", "crds", filepath.Base(path))
+		if _, err := os.Stat(ours); err != nil {
+			return nil, err
+		}
+		files[path] = ours
+	}
+	return files, nil
+}
+
+// writeOverlay writes what `go build -overlay` takes, and returns its path.
+func writeOverlay(folder string, files map[string]string) (string, error) {
 	text, err := json.Marshal(map[string]any{"Replace": files})
 	if err != nil {
 		return "", err

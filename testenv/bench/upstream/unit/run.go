@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/joiner-sh/joiner/testenv/local/kube"
@@ -55,28 +56,24 @@ func Run(ctx context.Context, o Options) (*Ran, error) {
 	if err := command(ctx, o, filepath.Join(o.Home, "..", "..", ".."), nil, "go", "build", "-trimpath", "-o", binary, "./cmd/joiner"); err != nil {
 		return nil, err
 	}
-	copied, m, err := tree(ctx, o.Home, o.Cache)
-	if err != nil {
-		return nil, err
-	}
 	form := ""
 	if o.Quick {
 		form = "quick-"
 	}
-	replaced := filepath.Join(o.Cache, form+"overlay")
-	if err := os.MkdirAll(replaced, 0o755); err != nil {
-		return nil, err
-	}
-	over, err := overlay(o.Home, copied, replaced, o.Quick)
+	core, aws, version, err := sources(ctx, o, form)
 	if err != nil {
 		return nil, err
 	}
-	ran := &Ran{Version: m.Version, Quick: o.Quick}
+	ran := &Ran{Version: version, Quick: o.Quick}
 	for _, name := range o.Suites {
 		fmt.Fprintln(o.Out, "suite", name)
+		from := core
+		if ofAWS(name) {
+			from = aws
+		}
 		test := filepath.Join(o.Cache, form+strings.ReplaceAll(name, "/", "-")+".test")
-		compile := []string{"test", "-vet=off", "-trimpath", "-overlay", over, "-c", "-o", test, "./" + folder(name)}
-		if err := command(ctx, o, copied, nil, "go", compile...); err != nil {
+		compile := append([]string{"test", "-vet=off", "-trimpath", "-overlay", from.overlay, "-c", "-o", test}, from.flags...)
+		if err := command(ctx, o, from.home, nil, "go", append(compile, from.module+"/"+folder(name))...); err != nil {
 			return nil, err
 		}
 		if o.Build {
@@ -96,7 +93,7 @@ func Run(ctx context.Context, o Options) (*Ran, error) {
 			return nil, err
 		}
 		run := exec.CommandContext(ctx, test, args...)
-		run.Dir = filepath.Join(copied, filepath.FromSlash(folder(name)))
+		run.Dir = filepath.Join(from.dir, filepath.FromSlash(folder(name)))
 		run.Env = append(os.Environ(), "KUBEBUILDER_ASSETS="+filepath.Dir(assets.APIServer), "JOINER_BIN="+binary, "JOINER_UPSTREAM_TRACE="+trace)
 		run.Stdout, run.Stderr = output, output
 		ended := run.Run()
@@ -122,6 +119,69 @@ func Run(ctx context.Context, o Options) (*Ran, error) {
 		return nil, err
 	}
 	return ran, os.WriteFile(filepath.Join(o.Cache, form+"ran.json"), text, 0o644)
+}
+
+// source is a module's tree, and what is compiled in the place of some of its files: in home, with flags.
+type source struct {
+	module, dir, overlay, home string
+	flags                      []string
+}
+
+// sources returns the trees of Karpenter and, where a suite is of it, of its provider for AWS, and Karpenter's version.
+func sources(ctx context.Context, o Options, form string) (core, aws source, version string, err error) {
+	folder := func(name string) (string, error) {
+		path := filepath.Join(o.Cache, form+name)
+		return path, os.MkdirAll(path, 0o755)
+	}
+	var m module
+	core.module, aws.module = karpenter, provider
+	if core.dir, m, err = tree(ctx, o.Home, o.Cache, karpenter); err != nil {
+		return core, aws, "", err
+	}
+	replaced, err := folder("overlay")
+	if err != nil {
+		return core, aws, "", err
+	}
+	core.home = core.dir
+	if core.overlay, err = overlay(o.Home, core.dir, replaced, o.Quick); err != nil {
+		return core, aws, "", err
+	}
+	if !slices.ContainsFunc(o.Suites, ofAWS) {
+		return core, aws, m.Version, nil
+	}
+	aws.home = filepath.Join(o.Home, "e2e")
+	if aws.dir, _, err = tree(ctx, aws.home, o.Cache, provider); err != nil {
+		return core, aws, "", err
+	}
+	files, err := definitions(o.Home, aws.dir)
+	if err != nil {
+		return core, aws, "", err
+	}
+	if replaced, err = folder("overlay-aws"); err != nil {
+		return core, aws, "", err
+	}
+	if aws.overlay, err = writeOverlay(replaced, files); err != nil {
+		return core, aws, "", err
+	}
+	file, err := inPlace(aws.home, replaced, provider, aws.dir)
+	aws.flags = []string{"-mod=mod", "-modfile", file}
+	return core, aws, m.Version, err
+}
+
+// inPlace writes into folder the go.mod and go.sum of home with a tree in a module's place, and returns the path of the
+// first. The provider's own go.mod names a version of Karpenter that is not published.
+func inPlace(home, folder, module, tree string) (string, error) {
+	path := filepath.Join(folder, "go.mod")
+	text, err := os.ReadFile(filepath.Join(home, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	sums, err := os.ReadFile(filepath.Join(home, "go.sum"))
+	if err != nil {
+		return "", err
+	}
+	text = fmt.Appendf(text, "\nreplace %s => %s\n", module, tree)
+	return path, errors.Join(os.WriteFile(path, text, 0o644), os.WriteFile(filepath.Join(folder, "go.sum"), sums, 0o644))
 }
 
 // Last returns what the run before left.

@@ -12,8 +12,11 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// karpenter is the module whose specs are run.
-const karpenter = "sigs.k8s.io/karpenter"
+// The modules whose specs are run: Karpenter, and its provider for AWS.
+const (
+	karpenter = "sigs.k8s.io/karpenter"
+	provider  = "github.com/aws/karpenter-provider-aws"
+)
 
 // module is a Go module as `go mod download -json` tells of it.
 type module struct {
@@ -22,22 +25,22 @@ type module struct {
 	Sum     string // of its files, as go.sum has it
 }
 
-// tree is a copy of Karpenter's module, of the version that go.mod names, below cache: Go's -overlay replaces no file of its module cache.
-// All of its files are as go.sum says, or the error is that they are not.
-func tree(ctx context.Context, home, cache string) (string, module, error) {
+// tree is a copy of a module, of the version that home's go.mod names, below cache: Go's -overlay replaces no file of
+// its module cache. All of its files are as go.sum says, or the error is that they are not.
+func tree(ctx context.Context, home, cache, name string) (string, module, error) {
 	var m module
-	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", karpenter)
+	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", name)
 	download.Dir = home
 	out, err := download.Output()
 	if err != nil {
-		return "", m, fmt.Errorf("go mod download %s: %w", karpenter, err)
+		return "", m, fmt.Errorf("go mod download %s: %w", name, err)
 	}
 	if err := json.Unmarshal(out, &m); err != nil {
-		return "", m, fmt.Errorf("go mod download -json %s: %w", karpenter, err)
+		return "", m, fmt.Errorf("go mod download -json %s: %w", name, err)
 	}
-	copied := filepath.Join(cache, "karpenter-"+m.Version)
+	copied := filepath.Join(cache, filepath.Base(name)+"-"+m.Version)
 	sum := func() (string, error) {
-		return dirhash.HashDir(copied, karpenter+"@"+m.Version, dirhash.Hash1)
+		return dirhash.HashDir(copied, name+"@"+m.Version, dirhash.Hash1)
 	}
 	if have, err := sum(); err == nil && have == m.Sum {
 		return copied, m, nil
@@ -52,7 +55,7 @@ func tree(ctx context.Context, home, cache string) (string, module, error) {
 	case err != nil:
 		return "", m, err
 	case have != m.Sum:
-		return "", m, fmt.Errorf("the copy of %s %s is %s, and go.sum says %s", karpenter, m.Version, have, m.Sum)
+		return "", m, fmt.Errorf("the copy of %s %s is %s, and go.sum says %s", name, m.Version, have, m.Sum)
 	}
 	return copied, m, nil
 }
