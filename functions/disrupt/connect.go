@@ -2,7 +2,9 @@ package main
 
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 
+	"github.com/joiner-sh/joiner/shared/adapter/cloudwatchalarms"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/boot"
@@ -18,6 +20,8 @@ func newConnector(config aws.Config, relay *relay.Relay) *boot.Connector[disrupt
 		if err != nil {
 			return clients, err
 		}
-		return disrupt.Clients{Objects: cluster, Reporter: cluster}, nil
+		return disrupt.Clients{
+			Objects: cluster, Reporter: cluster, Alarms: cloudwatchalarms.New(cloudwatch.NewFromConfig(config)),
+		}, nil
 	})
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/adapter/ssmswitch"
 	"github.com/joiner-sh/joiner/shared/boot"
-	"github.com/joiner-sh/joiner/shared/core/disruption"
 	"github.com/joiner-sh/joiner/shared/core/offering"
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
+	"github.com/joiner-sh/joiner/shared/model"
 )
 
 type settings struct {
@@ -62,7 +62,7 @@ func main() {
 		NewID: func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: disrupt.Settings{
 			Build: boot.Version(), ValidateAfter: s.ValidateAfter, ReplaceWithin: s.ReplaceWithin,
-			Disruption: disruption.Settings{
+			Disruption: model.DisruptionSettings{
 				SpotToSpot: s.SpotToSpot, IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.MinValuesPolicyBestEffort,
 			},
 			Offerings: offering.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/joiner-sh/joiner/shared/adapter/cloudwatchalarms"
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
@@ -16,5 +17,6 @@ var (
 		Commands: dynamoledger.Commands{}, Losses: dynamoledger.Manifests{},
 		Decisions: s3snapshot.Records{}, Snapshots: (*s3snapshot.Snapshots)(nil), Catalogs: (*s3catalog.Store)(nil),
 	}
-	_ = disrupt.Clients{Objects: (*ekscluster.Client)(nil), Reporter: ekscluster.Reporter{}}
+	_ = disrupt.Clients{Objects: (*ekscluster.Client)(nil), Reporter: ekscluster.Reporter{},
+		Alarms: cloudwatchalarms.Alarms{}}
 )

@@ -44,6 +44,12 @@ func (k *cluster) rights(program string) []statement {
 		}
 		out = append(out, k.deleteTemplates())
 		out = append(out, k.profiles()...)
+	case "disrupt":
+		if k.c.StopAlarms {
+			// CloudWatch shows composite alarms with no narrower right.
+			out = append(out, allow("ReadStopAlarms", []string{"cloudwatch:DescribeAlarms"}, everything,
+				map[string]any{"StringEquals": map[string]any{"aws:RequestedRegion": sub("${AWS::Region}")}}))
+		}
 	}
 	if k.c.Relay {
 		out = append(out, allow("AskWatcher", []string{"sqs:SendMessage"}, []*string{k.relayARN()}, nil))

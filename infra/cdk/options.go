@@ -65,6 +65,7 @@ type Cluster struct {
 	Namespace     string `json:"namespace"`     // namespace: of the watcher; joiner
 	DefaultSpread string `json:"defaultSpread"` // defaultSpread: see model.Registration
 	Paused        bool   `json:"paused"`        // paused: observe only
+	StopAlarms    bool   `json:"stopAlarms"`    // stopAlarms: true = alarms may stop NodePools
 	SelfManaged   bool   `json:"selfManaged"`   // selfManaged: true = EKS does not run it; the keys below say the rest
 	Endpoint      string `json:"endpoint"`      // endpoint: of a self-managed cluster's API server
 	CA            string `json:"ca"`            // ca: a self-managed cluster's certificate authority, PEM in base64
@@ -322,6 +323,7 @@ func (r *reader) clusters() []Cluster {
 		DefaultSpread: r.text("defaultSpread", ""), Paused: r.flag("paused", false), SSMParameters: r.text("ssmParameters", ""),
 		NodeRole: r.text("nodeRole", ""), NodeRoleName: r.text("nodeRoleName", ""), Windows: r.flag("windows", false), IPv6: r.flag("ipv6", false),
 		VPC: r.text("vpcId", ""), IRSAProvider: r.text("irsaProvider", ""),
+		StopAlarms:  r.flag("stopAlarms", false),
 		SelfManaged: r.flag("selfManaged", false), Endpoint: r.text("endpoint", ""), CA: r.text("ca", ""),
 		Kubernetes: r.text("kubernetes", ""), ServiceCIDR: r.text("serviceCidr", ""),
 		ClusterDNS: r.text("clusterDns", ""),

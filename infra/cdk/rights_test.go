@@ -94,6 +94,20 @@ func TestNobodyLaunchesAndTerminates(t *testing.T) {
 	}
 }
 
+// M87: who disrupts may read alarms where people want that, of the region, and nothing else.
+func TestM87AlarmsAreReadWherePeopleWantThat(t *testing.T) {
+	var got []statementJSON
+	for _, one := range statements(t, "cluster-hardened", "DisruptRole") {
+		if one.Sid != "AskWatcher" && one.Sid != "UseKey" {
+			got = append(got, one)
+		}
+	}
+	if len(got) != 1 || got[0].Effect != "Allow" || fmt.Sprint(got[0].Action) != "[cloudwatch:DescribeAlarms]" ||
+		fmt.Sprint(got[0].Condition) != "map[StringEquals:map[aws:RequestedRegion:map[Fn::Sub:${AWS::Region}]]]" {
+		t.Errorf("%v", got)
+	}
+}
+
 // A resource "*" is for calls that know none, and every action is spelled out.
 func TestStarsAreForReadsAlone(t *testing.T) {
 	eachStatement(t, func(where string, one statementJSON) {
@@ -101,7 +115,8 @@ func TestStarsAreForReadsAlone(t *testing.T) {
 			if strings.Contains(action, "*") {
 				t.Errorf("%s allows %s", where, action)
 			}
-			reads := strings.HasPrefix(action, "ec2:Describe") || action == "pricing:GetProducts" || action == "iam:ListInstanceProfiles"
+			reads := strings.HasPrefix(action, "ec2:Describe") || slices.Contains([]string{"pricing:GetProducts",
+				"iam:ListInstanceProfiles", "cloudwatch:DescribeAlarms"}, action)
 			network := strings.HasPrefix(one.Sid, "Attach") || one.Sid == "AssignIPv6"
 			// Which cluster it is about is a condition key.
 			shifts := action == "arc-zonal-shift:GetManagedResource" && strings.Contains(fmt.Sprint(one.Condition),

@@ -60,6 +60,7 @@ func variantsOf(demo Cluster) []variant {
 		cluster("cluster-of-two", inCluster, func(_ *Cluster, o *Options) { o.Clusters = []Cluster{{Name: "other"}} }),
 		cluster("cluster-adopters", inCluster, func(_ *Cluster, o *Options) { o.Adopters = []string{"arn:aws:iam::123456789012:user/person"} }),
 		cluster("cluster-hardened", inCluster, func(c *Cluster, o *Options) {
+			c.StopAlarms = true
 			c.Relay, c.Windows, c.IPv6, c.VPC, c.IRSAProvider = true, true, true, "vpc-0123456789abcdef0", "oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE"
 			o.KMSKeyARN, o.DenyTypes = "arn:aws:kms:us-west-2:111111111111:key/11111111-2222-3333-4444-555555555555", []string{"*.metal"}
 			o.PermissionsBoundary = "arn:aws:iam::111111111111:policy/boundary"

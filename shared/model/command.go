@@ -149,7 +149,7 @@ func (s *Stop) What(reg Registration) string {
 // SortStops orders stops as the ledger lists them: pools' by name, the cluster's, the account and region's.
 func SortStops(stops []Stop) {
 	reach := map[StopScope]int{StopPool: 0, StopCluster: 1, StopRegion: 2}
-	slices.SortFunc(stops, func(a, b Stop) int {
+	slices.SortStableFunc(stops, func(a, b Stop) int {
 		return cmp.Or(cmp.Compare(reach[a.Scope], reach[b.Scope]), cmp.Compare(a.Pool, b.Pool))
 	})
 }

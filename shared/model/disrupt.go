@@ -268,6 +268,9 @@ type DisruptNotes struct {
 	// WatcherAhead is the watcher's heartbeat at the last check, where its clock was ahead; zero = it was not.
 	WatcherAhead HeartbeatAhead `json:"ahead,omitzero"`
 
+	// Alarms are the alarms that stop NodePools, as the last check found them, by NodePool.
+	Alarms []AlarmStop `json:"alarms,omitempty"`
+
 	// Reported says of nodes why they stay, as people were last told, by node.
 	Reported []ReportedNode `json:"told,omitempty"`
 }

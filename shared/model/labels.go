@@ -99,6 +99,10 @@ const (
 	// disrupted for these, and those that are not ready.
 	AnnotationByReason = "joiner.sh/budgets-by-reason"
 
+	// AnnotationStopAlarms of a NodePool names CloudWatch alarms, with commas between them: while one is in ALARM no
+	// node of the NodePool is disrupted voluntarily.
+	AnnotationStopAlarms = "joiner.sh/stop-disruption-alarms"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 	// NoSchedule, which Kubernetes puts on a node that is cordoned

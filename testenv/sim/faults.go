@@ -151,6 +151,10 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 		plan = append(plan, Source{Kind: KindShift, Rate: 1, From: from, Until: min(length,
 			from+d.between(2*time.Minute, 40*time.Minute))})
 	}
+	if d := newDraws(seed, KindAlarms); d.IntN(12) == 0 {
+		from := d.between(0, length*3/4)
+		plan = append(plan, Source{Kind: KindAlarms, Rate: 1, From: from, Until: length})
+	}
 	// What people do to the table by hand, which is rare.
 	for _, kind := range []string{KindUnread, KindByHand} {
 		if d := newDraws(seed, kind); d.IntN(16) == 0 {

@@ -501,6 +501,7 @@ func (e *engine) heal() {
 	w.Notices.Heal()
 	w.Events.Heal()
 	w.Zones.Heal()
+	w.Alarms.Heal()
 	w.Ticks.Heal()
 	w.Stale(0)
 	e.mendItems()

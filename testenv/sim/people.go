@@ -18,6 +18,7 @@ const (
 	KindTaken    = "taken limits"    // a NodePool's limits become what it has, between a plan and the record of its launch
 	KindVisitors = "visitors"        // pods come to nodes while it is planned which to disrupt
 	KindBudgets  = "taken evictions" // a PodDisruptionBudget forbids evictions between a plan and the record of its command
+	KindAlarms   = "alarms"          // an alarm that NodePools name goes on for minutes, or CloudWatch does not answer
 	KindStops    = "stops"           // disruption voluntarily is stopped for minutes
 	KindTenant   = "hostile tenant"  // a namespace asks for what it can, and has it taken away again
 	KindDaemons  = "daemons"         // a DaemonSet is applied while nodes run
@@ -63,6 +64,7 @@ type people struct {
 	forbidden int          // PodDisruptionBudgets that were applied
 	asked     int          // what has a number, so far
 	kept      []string     // Nodes that finalizers of others keep
+	alarming  int          // how many causes there are for the alarm
 }
 
 // counted notes what people did, of which no auditor hears.
@@ -79,6 +81,8 @@ func (e *people) begin(s Source, d draws) {
 	switch s.Kind {
 	case KindStops:
 		again(20*time.Minute, e.stop)
+	case KindAlarms:
+		again(15*time.Minute, e.alarm)
 	case KindTenant:
 		again(12*time.Minute, e.ask)
 	case KindDaemons:
@@ -249,6 +253,40 @@ func (e *people) stop(d draws) {
 	}
 	e.stopped = append(e.stopped, stop)
 	e.eventQueue.Add(e.now().Add(d.between(time.Minute, 20*time.Minute)), func() { e.resumeChoices(stop) })
+}
+
+// stopAlarm is the alarm that every NodePool names in runs with KindAlarms.
+const stopAlarm = "errors"
+
+// alarmed are the NodePools of a run as they name the alarm.
+func alarmed(pools []model.Pool) []model.Pool {
+	out := slices.Clone(pools)
+	for i := range out {
+		out[i].Annotations = maps.Clone(out[i].Annotations)
+		if out[i].Annotations == nil {
+			out[i].Annotations = map[string]string{}
+		}
+		out[i].Annotations[model.AnnotationStopAlarms] = stopAlarm
+	}
+	return out
+}
+
+// alarm has the alarm go on for some minutes, or CloudWatch not answer.
+func (e *people) alarm(d draws) {
+	alarms := e.world.Alarms
+	if d.IntN(3) == 0 {
+		alarms.Down(true)
+		e.eventQueue.Add(e.now().Add(d.between(10*time.Second, 5*time.Minute)), func() { alarms.Down(false) })
+		return
+	}
+	e.alarming++
+	alarms.Set(stopAlarm, model.AlarmOn)
+	e.eventQueue.Add(e.now().Add(d.between(time.Minute, 20*time.Minute)), func() {
+		if e.alarming--; e.alarming == 0 {
+			alarms.Set(stopAlarm, model.AlarmOK)
+			e.check()
+		}
+	})
 }
 
 // resumeChoices has people take a stop back.

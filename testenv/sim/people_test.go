@@ -29,7 +29,8 @@ func TestEveryKindOfTroubleIsDrawn(t *testing.T) {
 		sim.KindObjects, sim.KindEvents, sim.KindChecks, sim.KindLongHush, sim.KindForce, sim.KindPools, sim.KindSpoilt,
 		sim.KindBurst, sim.KindDefinitions, sim.KindShift,
 		sim.KindLateLease, sim.KindRefused, sim.KindUnpublished, sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindDeltas,
-		sim.KindUnread, sim.KindByHand, sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindTenant, sim.KindDaemons, sim.KindKept, sim.KindHostile,
+		sim.KindUnread, sim.KindByHand, sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops,
+		sim.KindAlarms, sim.KindTenant, sim.KindDaemons, sim.KindKept, sim.KindHostile,
 	} {
 		if n := drawn[kind]; n < runs/40 || n > runs/2 {
 			t.Errorf("%s is drawn in %d of %d runs", kind, n, runs)
@@ -58,7 +59,8 @@ func TestScenarioWhatComesBetweenAPlanAndWhatIsDone(t *testing.T) {
 		least = 10
 	}
 	for _, kind := range []string{
-		sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindTenant, sim.KindDaemons, sim.KindKept, sim.KindLateLease, sim.KindRefused, sim.KindUnpublished,
+		sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindAlarms,
+		sim.KindTenant, sim.KindDaemons, sim.KindKept, sim.KindLateLease, sim.KindRefused, sim.KindUnpublished,
 		sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindDeltas,
 		sim.KindUnread, sim.KindByHand,
 	} {

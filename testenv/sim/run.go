@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -158,8 +159,15 @@ func newEngine(config Config) *engine {
 	if config.Checkers != nil {
 		e.checkers = config.Checkers()
 	}
-	e.worlds = config.worlds()
+	alarms := slices.ContainsFunc(config.Plan, func(s Source) bool { return s.Kind == KindAlarms })
+	if alarms {
+		e.config.Scenario.Pools = alarmed(config.Scenario.Pools)
+	}
+	e.worlds = e.config.worlds()
 	e.world = e.worlds[0]
+	if alarms {
+		e.world.Alarms.Set(stopAlarm, model.AlarmOK)
+	}
 	if e.people = (&people{engine: e}); len(e.worlds) > 1 && config.Checkers == nil {
 		e.checkers = []audit.Checker{audit.NewCrossing()}
 		for _, checker := range audit.For(config.Scenario.DisruptRuns) {

@@ -122,7 +122,7 @@ func stopped(c *Cluster) []string {
 	case "disruption", "everything":
 		out = append(out, "The region's stop switch is set to "+installation.Switch+".")
 	}
-	for _, stop := range installation.Ledger.Stops {
+	for _, stop := range installation.Ledger.StopsInForce() {
 		text := "Voluntary disruption is stopped in "
 		switch stop.Scope {
 		case model.StopPool:

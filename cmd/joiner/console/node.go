@@ -291,7 +291,7 @@ func conditionsOf(c *Cluster, pool *model.Pool) []PoolCondition {
 		{"NodeClassReady", class == "", class},
 		{"Ready", valid == "" && class == "", ""},
 	}
-	for _, stop := range c.ledger().Stops {
+	for _, stop := range c.ledger().StopsInForce() {
 		if stop.Scope == model.StopPool && stop.Pool == pool.Name {
 			out = append(out, PoolCondition{"Voluntary disruption", false, cmp.Or(stop.Why, "it is stopped")})
 		}

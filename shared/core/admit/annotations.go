@@ -40,6 +40,8 @@ var annotations = []annotation{
 	{model.AnnotationTerminateFirst, []string{onPools}, isBoolean, `"true" or "false"`},
 	{model.AnnotationZoneByZone, []string{onPools}, isBoolean, `"true" or "false"`},
 	{model.AnnotationByReason, []string{onPools}, isBoolean, `"true" or "false"`},
+	{model.AnnotationStopAlarms, []string{onPools}, isAlarms,
+		"names of CloudWatch alarms with commas between them, such as checkout-errors,latency"},
 	{model.AnnotationTwoZones, []string{onPools, onPods}, isBoolean, `"true" or "false"`},
 	{model.AnnotationJoinWithin, []string{onPools}, isJoinWait, `a duration from "1m" to "2h"`},
 	{model.AnnotationRepairAfter, []string{onPools}, isRepairWait, `a duration from "1m" to "24h", or "Never"`},
@@ -65,6 +67,8 @@ func isDuration(value string) bool {
 }
 
 func isBoolean(value string) bool { return value == "true" || value == "false" }
+
+func isAlarms(value string) bool { return len(model.AlarmNames(value)) > 0 }
 
 func isJoinWait(value string) bool {
 	_, ok := model.JoinWait(value)

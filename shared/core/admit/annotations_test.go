@@ -31,6 +31,8 @@ func TestM61AnnotationsWithoutEffectAreWarnedOf(t *testing.T) {
 		"M91: too long":       {model.AnnotationJoinWithin, "3h", []string{`"3h"`, "no effect", `from "1m" to "2h"`}},
 		"M91: no repair":      {model.AnnotationRepairAfter, "Never", nil},
 		"M91: no time":        {model.AnnotationRepairAfter, "soon", []string{"no effect", `or "Never"`}},
+		"M87: two alarms":     {model.AnnotationStopAlarms, "errors, latency", nil},
+		"M87: no alarm":       {model.AnnotationStopAlarms, " , ", []string{"no effect", "such as checkout-errors"}},
 		"misspelled":          {"joiner.sh/expire-within-budget", "true", []string{"no such", "Write " + pools}},
 		"unheard of":          {"joiner.sh/blue", "x", []string{"no such annotation", "Remedy: Remove it."}},
 		"of somebody else":    {"example.com/joiner", "x", nil},

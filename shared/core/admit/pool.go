@@ -18,7 +18,34 @@ func poolProblems(pool *model.Pool) []model.Finding {
 	problems := findings(pool.Invalid)
 	t := templateOf(pool)
 	problems = append(problems, t.contradictions()...)
+	problems = append(problems, alarmProblems(pool)...)
 	return append(problems, budgetProblems(pool)...)
+}
+
+// alarmProblems returns what can be no name of a CloudWatch alarm, and would stop disruption of the pool for good.
+func alarmProblems(pool *model.Pool) []model.Finding {
+	const remedy = "Write names of CloudWatch alarms with commas between them, such as checkout-errors,latency."
+	names := pool.StopAlarms()
+	f := model.Finding{Field: "metadata.annotations[" + model.AnnotationStopAlarms + "]", Remedy: remedy}
+	var problems []model.Finding
+	for _, name := range names {
+		switch f.Value = name; {
+		case strings.HasPrefix(name, "arn:"):
+			f.Message = "it is an ARN, and alarms are read by name"
+		case len(name) > model.MaxAlarmNameSize:
+			f.Message = fmt.Sprintf("the name of an alarm has at most %d characters", model.MaxAlarmNameSize)
+		default:
+			continue
+		}
+		problems = append(problems, f)
+	}
+	if len(names) > model.MaxStopAlarms {
+		f.Value = pool.Annotations[model.AnnotationStopAlarms]
+		f.Message = fmt.Sprintf("it names %d alarms, and a NodePool may name %d", len(names), model.MaxStopAlarms)
+		f.Remedy = "Name a composite alarm in place of several."
+		problems = append(problems, f)
+	}
+	return problems
 }
 
 // budgetProblems returns what nobody can read of a pool's budgets.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -56,6 +57,14 @@ func TestRefusals(t *testing.T) {
 			p.Disruption.Budgets = []model.Budget{
 				{Nodes: "0", Schedule: "@daily", DurationSeconds: 60, TimeZone: "Mars/Olympus"}}
 		}, `metadata.annotations[joiner.sh/budget-time-zone]: "Mars/Olympus"`, []string{"Europe/Berlin"}},
+		"M87, an ARN for the name of an alarm": {annotated(model.AnnotationStopAlarms,
+			"ok, arn:aws:cloudwatch:us-west-2:123456789012:alarm:errors"),
+			`metadata.annotations[joiner.sh/stop-disruption-alarms]: "arn:aws`,
+			[]string{"read by name", "checkout-errors"}},
+		"M87, a name that is too long": {annotated(model.AnnotationStopAlarms, strings.Repeat("a", 256)),
+			"metadata.annotations[joiner.sh/stop-disruption-alarms]", []string{"at most 255"}},
+		"M87, too many alarms": {annotated(model.AnnotationStopAlarms, "a,b,c,d,e,f,g,h,i,j,k"),
+			"metadata.annotations[joiner.sh/stop-disruption-alarms]", []string{"names 11 alarms", "composite alarm"}},
 		"a share of more than all": {func(p *model.Pool) { p.Disruption.Budgets = []model.Budget{{Nodes: "101%"}} }, `spec.disruption.budgets[0].nodes: "101%"`, []string{"Remedy: "}},
 	} {
 		t.Run(name, func(t *testing.T) {

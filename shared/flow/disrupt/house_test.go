@@ -61,8 +61,9 @@ type house struct {
 	outcome    disrupt.Outcome
 	dueReplace bool
 
-	annotations map[string]string // of the NodePool
-	mutex       sync.Mutex        // held by operations that steps ask for side by side
+	annotations map[string]string           // of the NodePool
+	alarms      map[string]model.AlarmState // in CloudWatch
+	mutex       sync.Mutex                  // held by operations that steps ask for side by side
 }
 
 // condition is what a NodeClaim shows.
@@ -349,7 +350,7 @@ func (h *house) RegionCatalog(context.Context, model.Registration) (model.Instan
 }
 
 func (h *house) Connect(context.Context, model.Registration) (disrupt.Clients, error) {
-	return disrupt.Clients{Objects: h, Reporter: h}, h.did("connect", "")
+	return disrupt.Clients{Objects: h, Reporter: h, Alarms: h}, h.did("connect", "")
 }
 
 func (h *house) ReadNode(_ context.Context, object model.Object) (model.Occupied, error) {

@@ -47,7 +47,7 @@ func (r *inputs) now(ctx context.Context) (disruption.Input, model.DisruptionInp
 		}
 		r.plannerInput = model.DisruptionInput{
 			Offerings: r.settings.Offerings, Usage: r.state.Usage, UnavailableOfferings: r.state.unavailableOfferings(),
-			SuspendedPools: r.state.suspendedPools(), Stops: r.state.Stops, Settings: r.settings.Disruption,
+			SuspendedPools: r.state.suspendedPools(), Stops: r.state.firmStops(), Settings: r.settings.Disruption,
 			Unclaimed: r.state.Unread.Claims() > 0,
 		}
 		r.plannerInput.Offerings.Region, r.plannerInput.Offerings.NowUnix = r.reg.Region, r.NowUnix()

@@ -48,6 +48,14 @@ type Decisions interface {
 type Clients struct {
 	Objects  Objects
 	Reporter port.Reporter
+	Alarms   Alarms
+}
+
+// Alarms is CloudWatch in the account and region of the cluster.
+type Alarms interface {
+	// AlarmStates returns the states of alarms by name, without those that do not exist. Denied where the function may
+	// not read them.
+	AlarmStates(ctx context.Context, names []string) (map[string]model.AlarmState, error)
 }
 
 // Objects is the API server, as far as the disruption function reads and writes it.

@@ -65,6 +65,9 @@ func (r *proposer) decide(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Nothing begins while an alarm's state is not known; what is open goes on.
+	input.Stops = model.WithAlarms(r.state.Stops, r.state.alarms)
+	asked.Stops = input.Stops
 	id := r.flow.NewID()
 	input.Salt, asked.Salt = id, id
 	r.asked, r.named = &asked, map[string]string{}

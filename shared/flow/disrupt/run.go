@@ -77,6 +77,7 @@ func (r *session) reconcile(ctx context.Context) error {
 	}
 	r.Unread(r.state.Unread)
 	seen := r.readSnapshot(ctx)
+	r.readAlarms(ctx, seen.snapshot)
 	r.Reached("seen")
 
 	// 4. What is to be done. Nobody waits for the events, so that the next run need not either.

@@ -16,6 +16,7 @@ import (
 type state struct {
 	model.Ledger
 	claims map[string]*model.Claim // by name; gone ones too
+	alarms []model.AlarmStop       // that stop NodePools
 }
 
 // load reads the ledger.
@@ -30,7 +31,7 @@ func (f *Flow) load(ctx context.Context, reg model.Registration) (state, error) 
 			claims[list[i].Name] = &list[i]
 		}
 	}
-	return state{ledger, claims}, nil
+	return state{Ledger: ledger, claims: claims}, nil
 }
 
 // byProvider returns the live claims with an instance, by provider id.
@@ -67,10 +68,17 @@ func (l *state) stored(command model.Command) {
 	}
 }
 
+// firmStops are the stops that undo commands, too: those of people, and of alarms that are on.
+func (l *state) firmStops() []model.Stop {
+	on := slices.DeleteFunc(slices.Clone(l.alarms), func(a model.AlarmStop) bool { return !a.On })
+	return model.WithAlarms(l.Stops, on)
+}
+
 // stopOf returns a stop that is about a command, nil where there is none.
 func (l *state) stopOf(command *model.Command) *model.Stop {
-	for i := range l.Stops {
-		stop := &l.Stops[i]
+	stops := l.firmStops()
+	for i := range stops {
+		stop := &stops[i]
 		if stop.Scope != model.StopPool || slices.ContainsFunc(command.Targets, func(t model.Target) bool { return t.Pool == stop.Pool }) {
 			return stop
 		}
@@ -207,6 +215,9 @@ func (l *state) digest(settings *Settings) string {
 	}
 	if len(l.Unread) > 0 {
 		fmt.Fprintln(h, l.Unread)
+	}
+	if len(l.alarms) > 0 {
+		fmt.Fprintln(h, l.alarms)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }

@@ -102,7 +102,8 @@ func PlanDisruption(clusterState *explain.Cluster) *model.DisruptPlan {
 				in.Claims = append(in.Claims, claim)
 			}
 		}
-		in.Commands, in.Stops = clusterState.Installation.Ledger.Commands, clusterState.Installation.Ledger.Stops
+		in.Commands = clusterState.Installation.Ledger.Commands
+		in.Stops = clusterState.Installation.Ledger.StopsInForce()
 	}
 	plan := disruption.Plan(in)
 	return &plan

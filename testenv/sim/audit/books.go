@@ -54,6 +54,7 @@ type accounts struct {
 	replacement map[string]string      // the command that a claim takes the place of something of, by the claim's name
 	meddled     map[string]time.Time   // when people changed what a pool holds, or is counted to hold, and nobody has counted it anew since
 	stops       map[stop]time.Time     // since when disruption voluntarily is stopped
+	alarms      map[string]time.Time   // since when alarms are on
 	published   []heard                // what the watcher published or confirmed lately
 	followed    map[string][]followed  // how far replicas of the watcher had come lately, by process
 	decided     heard                  // the newest that a command was decided by
@@ -179,6 +180,7 @@ func newAccounts() *accounts {
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
 		onNode: map[string]map[string]*pod{}, budgets: map[string]*model.PDB{}, attached: map[string]attachment{}, replaced: map[string]bool{},
 		ending: map[string]bool{}, meddled: map[string]time.Time{}, commands: map[string]*command{}, replacement: map[string]string{}, stops: map[stop]time.Time{},
+		alarms: map[string]time.Time{},
 		poolAt: map[string]time.Time{}, poolAs: map[string]int64{}, limits: map[string][]limited{}, budgetAt: map[string]time.Time{}, goneLately: map[string][]time.Time{}, followed: map[string][]followed{},
 	}
 }
@@ -208,6 +210,10 @@ func (b *accounts) enter(e world.Entry) {
 		about := stop{fact.Stop.Scope, fact.Stop.Pool}
 		if b.stops[about] = e.At; fact.Over {
 			delete(b.stops, about)
+		}
+	case world.AlarmMoved:
+		if b.alarms[fact.Name] = e.At; !fact.On {
+			delete(b.alarms, fact.Name)
 		}
 	case world.WatchFollowed:
 		b.follow(e, fact)

@@ -132,8 +132,26 @@ func (a *Auditor) committed(k *model.Command) {
 		a.withinBudget(k, pool)
 	}
 	a.mayChoose(k, pools)
+	noAlarm(a, k, pools)
 	if k.Reason == model.ReasonUnderutilized {
 		a.saves(k)
+	}
+}
+
+// noAlarm is D9 for alarms: a while after one went on, nothing new is decided about the NodePools that name it.
+func noAlarm(a *Auditor, k *model.Command, pools map[string]bool) {
+	for _, name := range sorted(pools) {
+		pool := a.accounts.pools[name]
+		if pool == nil {
+			continue
+		}
+		for _, alarm := range pool.StopAlarms() {
+			since, on := a.accounts.alarms[alarm]
+			if on && a.entry.At.Sub(since) > a.rules.Invocation {
+				a.broken("D9", k.ID, "alarm %s of NodePool %s went on %s before", alarm, name,
+					a.entry.At.Sub(since).Round(time.Second))
+			}
+		}
 	}
 }
 

@@ -29,6 +29,15 @@ func chosenStory() *story {
 	return s
 }
 
+// alarmed has the NodePool name an alarm.
+func (s *story) alarmed(name string) {
+	after := int64(60)
+	s.report(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Pool: &model.Pool{
+		Name: "web", Annotations: map[string]string{model.AnnotationStopAlarms: name},
+		Disruption: model.Disruption{ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "1"}}},
+	}})
+}
+
 func (s *story) chosenClaim(n string) *model.Claim {
 	c := claimOf(n, 0, model.Initialized, 1, "i-"+n)
 	c.InitializedUnix, c.Pods, c.Reserved = world.Start.Unix(), nil, nil
@@ -363,6 +372,20 @@ func TestRulesOfChoices(t *testing.T) {
 			s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 			s.commit("1", nil)
 		}, "D9"},
+		"D9 an alarm is on": {func(s *story) {
+			s.report(world.AlarmMoved{Name: "errors", On: true})
+			s.alarmed("errors")
+			s.wait(time.Minute)
+			s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+			s.commit("1", nil)
+		}, "D9"},
+		"D9 an alarm of another NodePool is on": {func(s *story) {
+			s.report(world.AlarmMoved{Name: "errors", On: true})
+			s.alarmed("latency")
+			s.wait(time.Minute)
+			s.report(world.ManifestMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+			s.commit("1", nil)
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := chosenStory()

@@ -25,7 +25,8 @@
 //	S32 of a pool's nodes a tenth, and one at least, ends for its age at a time
 //	R26 a pod whose eviction is refused is asked at most nine times a minute, and 24 times where clocks are off and messages are handled twice
 //	R32 a drain whose node has not been Ready for forty minutes is over
-//	D9  where people have stopped disruption voluntarily nothing is disrupted, decided before or after
+//	D9  where people have stopped disruption voluntarily nothing is disrupted, decided before or after; while an alarm
+//	    of a NodePool is on, nothing is decided about its nodes
 //
 // Rules about time begin anew whenever something was made to go wrong, because then they may take their time anew:
 //

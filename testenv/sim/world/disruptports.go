@@ -49,12 +49,19 @@ func (p disruptPort) Replace(ctx context.Context, cluster, key string) error {
 func (p disruptPort) Connect(ctx context.Context, reg model.Registration) (disrupt.Clients, error) {
 	return read(ctx, p.Ports, "site.connect", func() (disrupt.Clients, error) {
 		p := disruptPort{p.at(reg)}
-		return disrupt.Clients{Objects: p, Reporter: clusterPort(p)}, nil
+		return disrupt.Clients{Objects: p, Reporter: clusterPort(p), Alarms: p}, nil
 	})
 }
 
 func (p disruptPort) ReadNode(ctx context.Context, node model.Object) (model.Occupied, error) {
 	return read(ctx, p.Ports, "cluster.occupied", func() (model.Occupied, error) { return p.world.Cluster.Occupied(ctx, node) })
+}
+
+// AlarmStates reads CloudWatch.
+func (p disruptPort) AlarmStates(ctx context.Context, names []string) (map[string]model.AlarmState, error) {
+	return read(ctx, p.Ports, "alarms.states", func() (map[string]model.AlarmState, error) {
+		return p.world.Alarms.States(names)
+	})
 }
 
 func (p disruptPort) PDBs(ctx context.Context) ([]model.PDB, error) {

@@ -159,6 +159,12 @@ type StopMoved struct {
 	Over    bool
 }
 
+// AlarmMoved is a CloudWatch alarm that went into ALARM or, On unset, out of it.
+type AlarmMoved struct {
+	Name string
+	On   bool
+}
+
 // ManifestMoved is the watcher's word that its snapshot is that of now: it published another, or confirmed the last one.
 type ManifestMoved struct {
 	Cluster    string
@@ -278,6 +284,7 @@ func (LeaseReleased) fact()      {}
 func (LedgerWritten) fact()      {}
 func (LedgerMeddled) fact()      {}
 func (StopMoved) fact()          {}
+func (AlarmMoved) fact()         {}
 func (ManifestMoved) fact()      {}
 func (WatchFollowed) fact()      {}
 func (ObjectWritten) fact()      {}

@@ -59,6 +59,7 @@ type World struct {
 	Events         *Events   // on their way there
 	Configs        HintQueue // of catalog
 	Zones          *Zones    // ARC's
+	Alarms         *Alarms   // CloudWatch's
 	Profiles       *Profiles
 	Ticks          *Schedule // of each minute
 
@@ -140,6 +141,7 @@ func New(options Options) *World {
 	w.Fleet.events, w.Fleet.profiles = w.Events, w.Profiles
 	w.Configs = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "catalog", FIFO: true, Visibility: options.PlanVisibility, Rand: draws("configs")})}
 	w.Zones = &Zones{now: w.Clock.Now, announce: w.Events.shifted(Name), send: w.Configs.Send}
+	w.Alarms = &Alarms{note: func(name string, on bool) { w.Log.Note(AlarmMoved{Name: name, On: on}) }}
 	w.Ticks = NewSchedule(ScheduleOptions{Start: Start.Add(time.Minute), Jitter: Span{Max: 2 * time.Second}, Rand: draws("ticks")})
 	w.options.Kubelets, w.options.Draws = kubelets, draws
 	w.settle(Name, draws)

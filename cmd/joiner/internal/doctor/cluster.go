@@ -392,14 +392,14 @@ func (c *cluster) ticks(ctx context.Context) ([]check.Finding, error) {
 }
 
 func (c *cluster) stops(ctx context.Context) ([]check.Finding, error) {
-	stops, err := c.at.Ledger.Stops(ctx, c.reg)
+	stops, err := c.at.Stops(ctx, c.reg)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
 	if len(stops) > 0 {
 		return check.One(check.Warn, fmt.Sprintf("%d stops hold: there is no voluntary disruption in their scope",
 				len(stops)), "joiner stops --cluster "+c.reg.Cluster+" lists them; joiner resume disruption removes "+
-				"them"),
+				"them; those of alarms (by CloudWatch) end with the alarm"),
 			nil
 	}
 	return check.One(check.OK, "none holds", ""), nil

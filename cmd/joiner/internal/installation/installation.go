@@ -135,6 +135,17 @@ func (o *Session) Clusters(ctx context.Context, warn io.Writer) ([]model.Registr
 	return all, nil
 }
 
+// Stops returns what stops voluntary disruption of a cluster: the stops of people, and alarms that NodePools name, as
+// joiner-disrupt found them last.
+func (o *Session) Stops(ctx context.Context, reg model.Registration) ([]model.Stop, error) {
+	stops, err := o.Ledger.Stops(ctx, reg)
+	if err != nil {
+		return nil, err
+	}
+	_, notes, _, err := o.Ledger.Peek(ctx, reg.Cluster)
+	return model.WithAlarms(stops, notes.Alarms), err
+}
+
 // Attached is the one of all that has the name.
 func (o *Session) Attached(all []model.Registration, cluster string) (model.Registration, error) {
 	var names []string

@@ -320,7 +320,7 @@ func (f *stopFlags) stops(ctx context.Context, command *cobra.Command, at *insta
 	}
 	var rows []show.StopEntry
 	for _, reg := range all {
-		stops, err := at.Ledger.Stops(ctx, reg)
+		stops, err := at.Stops(ctx, reg)
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}

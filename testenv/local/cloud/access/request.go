@@ -34,7 +34,7 @@ func (b asker) of(r Request) ([]wire.Access, error) {
 	services := map[string]func(Request) ([]wire.Access, error){
 		"sqs": b.ofSQS, "dynamodb": b.ofDynamoDB, "s3": b.ofS3, "ssm": b.ofSSM, "pricing": b.ofPricing, "eks": b.ofEKS, "events": b.ofEvents,
 		"lambda": b.ofLambda, "cloudformation": b.ofCloudFormation, "ecr": b.ofECR,
-		"arc-zonal-shift": b.ofZonalShift,
+		"arc-zonal-shift": b.ofZonalShift, "monitoring": b.ofCloudWatch,
 	}
 	f, ok := services[r.Service]
 	if !ok {
@@ -212,6 +212,11 @@ func (b asker) ofEKS(r Request) ([]wire.Access, error) {
 	}
 	kind, name, _ := strings.Cut(principal[strings.LastIndex(principal, ":")+1:], "/")
 	return one("eks:"+r.Action, b.arn("eks", r.Account, "access-entry/"+parts[1]+"/"+kind+"/"+accountOf(principal)+"/"+name+"/-")), nil
+}
+
+// ofCloudWatch: composite alarms are described only where the right is on every resource, which is what is asked for.
+func (b asker) ofCloudWatch(r Request) ([]wire.Access, error) {
+	return one("cloudwatch:"+r.Action, "*"), nil
 }
 
 // ofZonalShift: which resource is asked about is a condition key, as Karpenter's published policy has it.

@@ -16,6 +16,7 @@ const (
 	ProtocolEC2                      // the EC2 dialect of Query
 	ProtocolRESTJSON                 // EKS
 	ProtocolRESTXML                  // S3
+	ProtocolCBOR                     // CloudWatch
 )
 
 // ProtocolOf returns the protocol a request to service is written in. service
@@ -29,6 +30,8 @@ func ProtocolOf(service string, r *http.Request) Protocol {
 		return ProtocolEC2
 	case service == "eks":
 		return ProtocolRESTJSON
+	case service == "monitoring":
+		return ProtocolCBOR
 	case r.Header.Get("X-Amz-Target") != "":
 		return ProtocolJSON
 	case service == "sts" || service == "iam" || isForm(r) || r.URL.Query().Has("Action"):
@@ -55,6 +58,8 @@ func WriteError(w http.ResponseWriter, r *http.Request, protocol Protocol, err e
 		}
 		target := r.Header.Get("X-Amz-Target")
 		JSON{Version: version, CRC32: strings.HasPrefix(target, "DynamoDB_")}.writeError(w, r, err)
+	case ProtocolCBOR:
+		WriteCBORError(w, err)
 	case ProtocolQuery:
 		Query{}.writeError(w, r, err)
 	case ProtocolEC2:

@@ -1,0 +1,4 @@
+// Package cloudwatchalarms reads the states of CloudWatch alarms that NodePools name.
+//
+//	alarms := cloudwatchalarms.New(cloudwatch.NewFromConfig(config))
+package cloudwatchalarms
