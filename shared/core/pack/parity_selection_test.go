@@ -328,6 +328,7 @@ func TestF038UnavailableOfferingsAreLeftAlone(t *testing.T) {
 	}
 }
 
+// F039, M108: a NodePool with four values of a label gets four times the pods of one with one.
 func TestF039SpreadOverVirtualDomainsGivesARatio(t *testing.T) {
 	const key = "capacity-spread"
 	w := newWorld(96)
