@@ -268,3 +268,56 @@ spec: {nodeClassRef: {group: example.com, kind: Class, name: class}, requirement
 		t.Errorf("a claim that is being deleted is no capacity: %+v", leaving)
 	}
 }
+
+// M76: what pods claim devices by is read of files, as it is of a cluster.
+func TestF095ObjectsOfDynamicResourcesAreRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "devices.yaml")
+	text := `
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {selectors: [{cel: {expression: "device.driver == 'gpu.example.com'"}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: one}
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: two, namespace: ml}
+spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu, count: 2}}]}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.example.com
+  nodeName: node-1
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  devices: [{name: d}]
+---
+apiVersion: resource.k8s.io/v1beta1
+kind: DeviceClass
+metadata: {name: old}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := read.Files([]string{path}, read.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Snapshot
+	if len(s.DeviceClasses) != 1 || len(s.ResourceClaims) != 1 || s.ResourceClaims[0].Namespace != "default" ||
+		len(s.ResourceClaimTemplates) != 1 || s.ResourceClaimTemplates[0].Namespace != "ml" ||
+		len(s.ResourceSlices) != 1 || s.ResourceSlices[0].Node != "node-1" {
+		t.Errorf("got %+v, %+v, %+v, %+v", s.DeviceClasses, s.ResourceClaims, s.ResourceClaimTemplates,
+			s.ResourceSlices)
+	}
+	want := []string{"1 object of kind DeviceClass (resource.k8s.io/v1beta1) is left out: the kind is read in " +
+		"version resource.k8s.io/v1; convert it"}
+	if !slices.Equal(c.Warnings, want) {
+		t.Errorf("warnings %q, want %q", c.Warnings, want)
+	}
+}

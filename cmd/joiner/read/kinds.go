@@ -13,11 +13,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
@@ -90,6 +92,11 @@ var kinds = map[kind]known{
 	{"karpenter.k8s.aws/v1", awsv1.KindEC2NodeClass}: of[awsv1.EC2NodeClass](false),
 
 	{"karpenter.sh/v1alpha1", v1alpha1.KindNodeOverlay}: of[v1alpha1.NodeOverlay](false),
+
+	{"resource.k8s.io/v1", translate.KindResourceClaim}:         of[resourcev1.ResourceClaim](true),
+	{"resource.k8s.io/v1", translate.KindResourceClaimTemplate}: of[resourcev1.ResourceClaimTemplate](true),
+	{"resource.k8s.io/v1", translate.KindDeviceClass}:           of[resourcev1.DeviceClass](false),
+	{"resource.k8s.io/v1", translate.KindResourceSlice}:         of[resourcev1.ResourceSlice](false),
 
 	{"autoscaling.x-k8s.io/v1beta1", autoscalingv1beta1.KindCapacityBuffer}: of[autoscalingv1beta1.CapacityBuffer](true),
 }

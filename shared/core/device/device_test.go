@@ -138,3 +138,18 @@ func TestF095DevicesAreAssumedUntilANodeShowsOtherwise(t *testing.T) {
 		}
 	}
 }
+
+// M76: a claim as a person writes it, which no API server has filled in, asks for one device.
+func TestF095ManifestsOfClaimsAskForOneDevice(t *testing.T) {
+	s := world(1, "")
+	for _, request := range []string{`"exactly":{"deviceClassName":"c"}`,
+		`"firstAvailable":[{"name":"a","deviceClassName":"c","count":9},{"name":"b","deviceClassName":"c"}]`} {
+		s.ResourceClaimTemplates[0].Spec = `{"devices":{"requests":[{"name":"r",` + request + `}]}}`
+		s.Nodes = []model.Node{node("a", "x", 5000)}
+		s.ResourceSlices = []model.ResourceSlice{slice("a", `"devices":[{"name":"0"},{"name":"1"}]`)}
+		x := New(s, nil, nil, now)
+		if got := times(x.OfNode("a"), claimsOf(t, x)); got != 2 {
+			t.Errorf("%s fits %d times on a node with two devices", request, got)
+		}
+	}
+}

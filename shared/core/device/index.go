@@ -162,8 +162,36 @@ func (x *Index) spec(text string) (*resourceapi.ResourceClaimSpec, error) {
 	if err := json.Unmarshal([]byte(text), spec); err != nil {
 		return nil, err
 	}
+	setDefaults(spec)
 	x.specs[text] = spec
 	return spec, nil
+}
+
+// setDefaults sets what the API server does in a claim that says nothing: manifests are planned as they are written.
+func setDefaults(spec *resourceapi.ResourceClaimSpec) {
+	set := func(mode *resourceapi.DeviceAllocationMode, count *int64, tolerations []resourceapi.DeviceToleration) {
+		if *mode == "" {
+			*mode = resourceapi.DeviceAllocationModeExactCount
+		}
+		if *mode == resourceapi.DeviceAllocationModeExactCount && *count == 0 {
+			*count = 1
+		}
+		for i := range tolerations {
+			if tolerations[i].Operator == "" {
+				tolerations[i].Operator = resourceapi.DeviceTolerationOpEqual
+			}
+		}
+	}
+	for i := range spec.Devices.Requests {
+		r := &spec.Devices.Requests[i]
+		if e := r.Exactly; e != nil {
+			set(&e.AllocationMode, &e.Count, e.Tolerations)
+		}
+		for j := range r.FirstAvailable {
+			s := &r.FirstAvailable[j]
+			set(&s.AllocationMode, &s.Count, s.Tolerations)
+		}
+	}
 }
 
 // Shared reports whether any driver has devices that belong to no single node.

@@ -101,7 +101,7 @@ func (b *Builder) Add(object any) bool {
 		known, err := b.AddUnstructured(o)
 		return known && err == nil
 	default:
-		return b.addStorage(object) || b.addReferenced(object)
+		return b.addStorage(object) || b.addReferenced(object) || b.addTypedDevices(object)
 	}
 	return true
 }

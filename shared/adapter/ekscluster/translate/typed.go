@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -118,6 +119,30 @@ func (b *Builder) addDevices(object *unstructured.Unstructured) bool {
 		return false
 	}
 	return true
+}
+
+// addTypedDevices takes the kinds of dynamic resource allocation as their types have them.
+func (b *Builder) addTypedDevices(object any) bool {
+	kind := ""
+	switch object.(type) {
+	case *resourceapi.ResourceClaim:
+		kind = KindResourceClaim
+	case *resourceapi.ResourceClaimTemplate:
+		kind = KindResourceClaimTemplate
+	case *resourceapi.DeviceClass:
+		kind = KindDeviceClass
+	case *resourceapi.ResourceSlice:
+		kind = KindResourceSlice
+	default:
+		return false
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return false
+	}
+	untyped := &unstructured.Unstructured{Object: content}
+	untyped.SetGroupVersionKind(resourceapi.SchemeGroupVersion.WithKind(kind))
+	return b.addDevices(untyped)
 }
 
 func nameOf(object *unstructured.Unstructured) string {
