@@ -99,6 +99,10 @@ type InstanceType struct {
 
 	Extended bool `json:"extended,omitempty"` // NodeOverlays added to its capacity
 
+	// ResourceSlices are what drivers publish on a node of this type (dynamic resource allocation): the spec of each as
+	// JSON, without the node. Nil = nothing is known.
+	ResourceSlices []string `json:"resourceSlices,omitempty"`
+
 	// What the class's kubelet configuration says is reserved, by resource, expressions worked out for this type: as
 	// the kubelet is given ("480m", "640Mi"). Nil where the class says nothing, and the kubelet's own defaults hold.
 	KubeReserved   map[string]string `json:"kubeReserved,omitempty"`

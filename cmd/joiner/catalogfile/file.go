@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
@@ -30,6 +31,8 @@ type (
 		Overhead  map[string]amount `json:"overhead"`
 		Labels    map[string]string `json:"labels"`
 		Offerings []offered         `json:"offers"`
+
+		ResourceSlices []resourceapi.ResourceSliceSpec `json:"resourceSlices"`
 	}
 	offered struct {
 		Zone                string   `json:"zone"`
@@ -154,6 +157,8 @@ func (c *checker) instanceType(field string, t *instanceType) model.InstanceType
 		Capacity: c.amounts(field+".capacity", t.Capacity),
 		Overhead: c.amounts(field+".overhead", t.Overhead),
 		Labels:   c.labels(field+".labels", t),
+
+		ResourceSlices: c.slices(field+".resourceSlices", t.ResourceSlices),
 	}
 	for _, name := range []string{model.CPU, model.Memory, model.Pods} {
 		if out.Capacity[name] == 0 && t.Capacity[name] == "" {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,21 @@ func TestFileSaysWhichFieldIsWrong(t *testing.T) {
 		{"a price below zero", `:1}`, `:-1}`, `instanceTypes[0].offers[0].pricePerHour: -1: must be from 0`},
 		{"a price beyond reason", `:1}`, `:1e300}`, `instanceTypes[0].offers[0].pricePerHour: 1e+300: must be from 0`},
 		{"a price that is no number", `:1}`, `:"NaN"}`, `instanceTypes[0].offers[0].pricePerHour: a string does not go here`},
+		{"a slice without a driver", `"offers"`, `"resourceSlices":[{"devices":[{"name":"gpu-0"}]}],"offers"`,
+			`instanceTypes[0].resourceSlices[0].driver: "": not the name of a driver`},
+		{"a slice without devices", `"offers"`, `"resourceSlices":[{"driver":"d.example.com"}],"offers"`,
+			`instanceTypes[0].resourceSlices[0].devices: none; list the devices`},
+		{"a slice of one node", `"offers"`,
+			`"resourceSlices":[{"driver":"d.example.com","nodeName":"n","devices":[{"name":"gpu-0"}]}],"offers"`,
+			`instanceTypes[0].resourceSlices[0]: nodeName, nodeSelector`},
+		{"a device twice", `"offers"`,
+			`"resourceSlices":[{"driver":"d.example.com","devices":[{"name":"a"},{"name":"a"}]}],"offers"`,
+			`instanceTypes[0].resourceSlices[0].devices[1].name: "a": another device`},
+		{"a device without a name", `"offers"`, `"resourceSlices":[{"driver":"d.example.com","devices":[{}]}],"offers"`,
+			`instanceTypes[0].resourceSlices[0].devices[0].name: "": `},
+		{"an unknown field of a device", `"offers"`,
+			`"resourceSlices":[{"driver":"d.example.com","devices":[{"name":"a","size":3}]}],"offers"`,
+			`instanceTypes[0].resourceSlices[0].devices[0].size: no such field`},
 		{"an offer twice", `:1}`, `:1},{"zone":"a","capacityType":"spot","pricePerHour":2}`, `instanceTypes[0].offers[1]: spot in a occurs twice`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -163,4 +179,31 @@ func FuzzFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// M76: what drivers publish on nodes of a type is the specs of slices without a node, and says how many a pool has.
+func TestM76CatalogsSayWhatDevicesTypesHave(t *testing.T) {
+	const text = `{"instanceTypes":[{"name":"a","capacity":{"cpu":"1","memory":"1Gi","pods":"9"},"resourceSlices":[
+	  {"driver":"d.example.com","devices":[{"name":"gpu-0","attributes":{"numa":{"int":1}},
+	    "capacity":{"memory":{"value":"16Gi"}},
+	    "consumesCounters":[{"counterSet":"set","counters":{"x":{"value":"2"}}}]}]},
+	  {"driver":"d.example.com","sharedCounters":[{"name":"set","counters":{"x":{"value":"4"}}}]},
+	  {"driver":"e.example.com","pool":{"name":"other"},"devices":[{"name":"nic-0"}]}],
+	  "offers":[{"zone":"a","capacityType":"spot","pricePerHour":1}]}]}`
+	types, err := catalogfile.Read(file(t, []byte(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`{"driver":"d.example.com","pool":{"name":"d.example.com","generation":0,"resourceSliceCount":2},` +
+			`"devices":[{"name":"gpu-0","attributes":{"numa":{"int":1}},"capacity":{"memory":{"value":"16Gi"}},` +
+			`"consumesCounters":[{"counterSet":"set","counters":{"x":{"value":"2"}}}]}]}`,
+		`{"driver":"d.example.com","pool":{"name":"d.example.com","generation":0,"resourceSliceCount":2},` +
+			`"sharedCounters":[{"name":"set","counters":{"x":{"value":"4"}}}]}`,
+		`{"driver":"e.example.com","pool":{"name":"other","generation":0,"resourceSliceCount":1},` +
+			`"devices":[{"name":"nic-0"}]}`,
+	}
+	if !slices.Equal(types[0].ResourceSlices, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(types[0].ResourceSlices, "\n"), strings.Join(want, "\n"))
+	}
 }

@@ -139,6 +139,31 @@ func TestF095DevicesAreAssumedUntilANodeShowsOtherwise(t *testing.T) {
 	}
 }
 
+// M76: of a type of which no node has published devices, its catalog says what it has; once one has, that counts.
+func TestF095CatalogsSayWhatNodesOfATypeHave(t *testing.T) {
+	s := world(1, "")
+	catalogs := map[string][]model.InstanceType{"c": {{Name: "x", ResourceSlices: []string{
+		`{"driver":"d.example.com","pool":{"name":"p","resourceSliceCount":1},"devices":[{"name":"0"},{"name":"1"}]}`}},
+		{Name: "g", Labels: map[string][]string{requirement.InstanceGPUManufacturer: {"nvidia"},
+			requirement.InstanceGPUName: {"t4"}, requirement.InstanceGPUCount: {"4"}},
+			ResourceSlices: []string{`{"driver":"gpu.nvidia.com","pool":{"name":"p","resourceSliceCount":1},` +
+				`"devices":[{"name":"0"}]}`}}}}
+	x := New(s, catalogs, nil, now)
+	claims := claimsOf(t, x)
+	if got := times(x.OfType("x"), claims); got != 2 {
+		t.Errorf("the catalog lists two devices, and claims for one fit %d times", got)
+	}
+	if got := times(x.OfType("g"), claims); got != 1 {
+		t.Errorf("the catalog lists one GPU where EC2 says four, and claims for one fit %d times", got)
+	}
+	s.Nodes = []model.Node{node("a", "x", 5000)}
+	s.ResourceSlices = []model.ResourceSlice{slice("a", `"devices":[{"name":"0"},{"name":"1"},{"name":"2"}]`)}
+	x = New(s, catalogs, nil, now)
+	if got := times(x.OfType("x"), claimsOf(t, x)); got != 3 {
+		t.Errorf("a node of the type has three devices, and claims for one fit %d times", got)
+	}
+}
+
 // M76: a claim as a person writes it, which no API server has filled in, asks for one device.
 func TestF095ManifestsOfClaimsAskForOneDevice(t *testing.T) {
 	s := world(1, "")

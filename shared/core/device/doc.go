@@ -12,9 +12,9 @@
 //	}
 //	left := index.OfNode(node).Take(claims) // nil where they do not suffice
 //
-// What devices a type has is taken from a node of that type. Where there never was one, drivers are assumed to publish
-// what assumed.go says of GPUs and Neuron devices, if a DeviceClass of the cluster is about the driver. Nodes that are
-// young and have published nothing yet are taken to be like others of their type.
+// What devices a type has is taken from a node of that type, and else from its catalog. Where neither says anything,
+// drivers are assumed to publish what assumed.go says of GPUs and Neuron devices, if a DeviceClass of the cluster is
+// about the driver. Nodes that are young and have published nothing yet are taken to be like others of their type.
 //
 // Only devices that belong to one node are looked at. Those that several nodes can use are left out.
 package device

@@ -122,14 +122,14 @@ func (x *Index) readPods() {
 	}
 }
 
-// readTypes notes the labels of instance types. Catalogs differ in what a class makes of a type, and not in its
-// devices.
+// readTypes notes the labels and the devices of instance types. Catalogs differ in what a class makes of a type, and
+// not in its devices.
 func (x *Index) readTypes() {
-	x.labels = make(map[string]map[string][]string)
+	x.labels, x.listed = make(map[string]map[string][]string), make(map[string][]string)
 	for _, key := range slices.Sorted(maps.Keys(x.catalogs)) {
 		for i := range x.catalogs[key] {
 			if t := &x.catalogs[key][i]; x.labels[t.Name] == nil {
-				x.labels[t.Name] = t.Labels
+				x.labels[t.Name], x.listed[t.Name] = t.Labels, t.ResourceSlices
 			}
 		}
 	}

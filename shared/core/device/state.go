@@ -28,6 +28,7 @@ type Index struct {
 	nodes     map[string]*model.Node
 	byType    map[string][]*model.Node       // by instance type
 	labels    map[string]map[string][]string // of instance types, by name
+	listed    map[string][]string            // by instance type: what its catalog says that drivers publish
 	homes     map[string]string              // by UID of pods with claims that are bound: the node
 	bound     map[string][]int               // by node: pods with claims, as indexes into the snapshot's
 	taken     map[string][]allocated         // by pool of a driver

@@ -24,6 +24,13 @@ func (x *Index) OfType(name string) *Devices {
 		published[driver] = true
 		list = append(list, x.healthiest(name, driver)...)
 	}
+	listed := x.listedOf(name)
+	list = append(list, slices.DeleteFunc(slices.Clone(listed), func(s *resourceapi.ResourceSlice) bool {
+		return published[s.Spec.Driver]
+	})...)
+	for _, slice := range listed {
+		published[slice.Spec.Driver] = true
+	}
 	for _, slice := range assumed(x.labels[name]) {
 		if driver := slice.Spec.Driver; !published[driver] && x.classes.about(driver) && !x.barren(name) {
 			list = append(list, slice)
@@ -32,6 +39,15 @@ func (x *Index) OfType(name string) *Devices {
 	out := x.devices(templateNode, list)
 	x.onTypes[name] = out
 	return out
+}
+
+// listedOf returns the devices that a node of the type has by its catalog.
+func (x *Index) listedOf(kind string) []*resourceapi.ResourceSlice {
+	var list []*model.ResourceSlice
+	for _, spec := range x.listed[kind] {
+		list = append(list, &model.ResourceSlice{Name: kind, Spec: spec})
+	}
+	return decoded(list, templateNode)
 }
 
 // driversOf returns the drivers that have published devices on nodes of the type, sorted.

@@ -41,9 +41,11 @@ Quantities are written as in Kubernetes. "overhead" is what the system reserves 
 absent mean architecture amd64 and operating system linux; name, zones and capacity types are labels by themselves.
 Labels that nodes do not get from their instance type, such as team.example/size, belong to the NodePool and are
 ignored here. A capacity type is on-demand, spot or reserved; reserved offerings have "reservationId" and
-"reservationCapacity" too. Every EC2NodeClass can launch all of it, whether or not the EC2NodeClass is in the input.
-Without --catalog a built-in catalog of EC2 types and list prices is used, and each NodePool needs its EC2NodeClass in
-the input.
+"reservationCapacity" too. "resourceSlices" is what DRA drivers publish on a node of the type, each the spec of a
+ResourceSlice without its node: {"driver": "gpu.nvidia.com", "devices": [{"name": "gpu-0"}]}. What a driver has
+published on a node of the type comes first. Every EC2NodeClass can launch all of it, whether or not the EC2NodeClass
+is in the input. Without --catalog a built-in catalog of EC2 types and list prices is used, and each NodePool needs its
+EC2NodeClass in the input.
 
 With --default-spread, pods without spread constraints of their own get these over the pods that Services,
 ReplicationControllers, ReplicaSets and StatefulSets of the input select, as in kube-scheduler.
