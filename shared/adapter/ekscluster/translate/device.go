@@ -2,6 +2,7 @@ package translate
 
 import (
 	"encoding/json"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,11 +39,15 @@ func deviceResource(name string) schema.GroupVersionResource {
 // podClaimAnnotation is on claims that were made for a pod: the entry of its spec.resourceClaims.
 const podClaimAnnotation = "resource.kubernetes.io/pod-claim-name"
 
-// podClaims lists the pod's spec.resourceClaims.
-func podClaims(list []corev1.PodResourceClaim) []model.PodClaim {
+// podClaims lists the pod's spec.resourceClaims, but for those of which its status says that no claim is needed.
+func podClaims(list []corev1.PodResourceClaim, statuses []corev1.PodResourceClaimStatus) []model.PodClaim {
 	var out []model.PodClaim
 	for i := range list {
 		c := &list[i]
+		unneeded := func(s corev1.PodResourceClaimStatus) bool { return s.Name == c.Name && s.ResourceClaimName == nil }
+		if slices.ContainsFunc(statuses, unneeded) {
+			continue
+		}
 		claim := model.PodClaim{Name: c.Name}
 		if c.ResourceClaimName != nil {
 			claim.Claim = *c.ResourceClaimName

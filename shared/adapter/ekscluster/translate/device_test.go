@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -102,5 +103,22 @@ func TestF095ObjectsOfDynamicResourceAllocationAreTaken(t *testing.T) {
 			want, _ := json.Marshal(c.want)
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
+	}
+}
+
+// M76: where the status of a pod says that an entry of spec.resourceClaims needs no claim, the pod has none.
+func TestF095EntriesThatNeedNoClaimAreNone(t *testing.T) {
+	pod := &corev1.Pod{}
+	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: ptr("one")},
+		{Name: "nic", ResourceClaimTemplateName: ptr("two")}}
+	pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu"},
+		{Name: "nic", ResourceClaimName: ptr("made")}}
+	got := shape(pod)
+	if want := []model.PodClaim{{Name: "nic", Template: "two"}}; !reflect.DeepEqual(got.DeviceClaims, want) {
+		t.Errorf("got %+v, want %+v", got.DeviceClaims, want)
+	}
+	pod.Status.ResourceClaimStatuses[1].ResourceClaimName = nil
+	if got = shape(pod); got.DynamicResource || got.DeviceClaims != nil {
+		t.Errorf("none of its entries needs a claim, and it is taken to have %+v", got.DeviceClaims)
 	}
 }

@@ -77,25 +77,25 @@ func claims(pod *corev1.Pod) []string {
 func shape(pod *corev1.Pod) model.PodShape {
 	spec := &pod.Spec
 	out := model.PodShape{
-		Namespace:       pod.Namespace,
-		Labels:          sharedLabels(pod.Labels),
-		NodeSelector:    nonEmpty(spec.NodeSelector),
-		Tolerations:     tolerations(spec.Tolerations),
-		HostPorts:       hostPorts(spec),
-		Ephemeral:       ephemeral(spec),
-		PriorityClass:   spec.PriorityClassName,
-		SchedulerName:   spec.SchedulerName,
-		Gated:           len(spec.SchedulingGates) > 0,
-		DoNotDisrupt:    pod.Annotations[wellknown.AnnotationDoNotDisrupt],
-		TwoZones:        pod.Annotations[model.AnnotationTwoZones] == "true",
-		Window:          window(pod.Annotations),
-		System:          pod.Annotations[model.AnnotationSystem] == "true",
-		DeletionCost:    deletionCost(pod),
-		GraceSeconds:    defaultGraceSeconds,
-		NoPreemption:    spec.PreemptionPolicy != nil && *spec.PreemptionPolicy == corev1.PreemptNever,
-		DynamicResource: len(spec.ResourceClaims) > 0,
-		DeviceClaims:    podClaims(spec.ResourceClaims),
+		Namespace:     pod.Namespace,
+		Labels:        sharedLabels(pod.Labels),
+		NodeSelector:  nonEmpty(spec.NodeSelector),
+		Tolerations:   tolerations(spec.Tolerations),
+		HostPorts:     hostPorts(spec),
+		Ephemeral:     ephemeral(spec),
+		PriorityClass: spec.PriorityClassName,
+		SchedulerName: spec.SchedulerName,
+		Gated:         len(spec.SchedulingGates) > 0,
+		DoNotDisrupt:  pod.Annotations[wellknown.AnnotationDoNotDisrupt],
+		TwoZones:      pod.Annotations[model.AnnotationTwoZones] == "true",
+		Window:        window(pod.Annotations),
+		System:        pod.Annotations[model.AnnotationSystem] == "true",
+		DeletionCost:  deletionCost(pod),
+		GraceSeconds:  defaultGraceSeconds,
+		NoPreemption:  spec.PreemptionPolicy != nil && *spec.PreemptionPolicy == corev1.PreemptNever,
+		DeviceClaims:  podClaims(spec.ResourceClaims, pod.Status.ResourceClaimStatuses),
 	}
+	out.DynamicResource = len(out.DeviceClaims) > 0
 	if spec.Priority != nil {
 		out.Priority = *spec.Priority
 	}
