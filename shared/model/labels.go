@@ -24,6 +24,8 @@ const (
 	AnnotationClassHashVersion = "karpenter.k8s.aws/ec2nodeclass-hash-version"
 	// "true" where a pool's minValues were lowered
 	AnnotationMinValuesRelaxed = "karpenter.sh/nodeclaim-min-values-relaxed"
+	// AnnotationDrivers names the drivers whose devices the claim's pods claim, with commas between them.
+	AnnotationDrivers = "karpenter.sh/requested-dra-drivers"
 	// AnnotationPriceOverlaid and AnnotationCapacityOverlaid are "true" on a claim of which NodeOverlays changed the
 	// price or the capacity of an instance type.
 	AnnotationPriceOverlaid    = "karpenter.sh/price-overlay-applied"

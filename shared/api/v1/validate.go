@@ -73,6 +73,7 @@ var ReservedAnnotations = []string{
 	"karpenter.k8s.aws/tagged", "karpenter.sh/capacity-overlay-applied",
 	"karpenter.sh/nodeclaim-min-values-relaxed", "karpenter.sh/nodeclaim-termination-timestamp",
 	"karpenter.sh/nodepool-hash", "karpenter.sh/nodepool-hash-version", "karpenter.sh/price-overlay-applied",
+	"karpenter.sh/requested-dra-drivers",
 }
 
 func validateAnnotations(path string, annotations map[string]string) []FieldError {

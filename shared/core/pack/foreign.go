@@ -15,7 +15,7 @@ func Foreign(planned *model.PlannedClaim, template *model.Template) string {
 	own := func(annotations map[string]string) map[string]string {
 		annotations = maps.Clone(annotations)
 		for _, planners := range []string{model.AnnotationMinValuesRelaxed, model.AnnotationPriceOverlaid,
-			model.AnnotationCapacityOverlaid} {
+			model.AnnotationCapacityOverlaid, model.AnnotationDrivers} {
 			delete(annotations, planners)
 		}
 		return annotations

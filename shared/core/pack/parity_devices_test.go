@@ -132,6 +132,14 @@ func TestF095ClaimsChooseInstanceTypesByWhatTheyHave(t *testing.T) {
 	if drivers := claimOf(plan, "small-00000").DeviceDrivers; !slices.Equal(drivers, []string{gpuDriver}) {
 		t.Errorf("its node is waited for until drivers %v have published devices", drivers)
 	}
+	const annotation = "karpenter.sh/requested-dra-drivers"
+	if got := claimOf(plan, "small-00000").Annotations[annotation]; got != gpuDriver {
+		t.Errorf("annotation %s of its claim is %q", annotation, got)
+	}
+	if got, is := claimOf(plan, "web-00000").Annotations[annotation]; is && claimOf(plan, "web-00000") !=
+		claimOf(plan, "small-00000") {
+		t.Errorf("a claim for a pod without claims has the annotation %s=%q", annotation, got)
+	}
 	for _, name := range claimOf(plan, "small-00000").InstanceTypes {
 		if !strings.HasPrefix(name, "g5") {
 			t.Errorf("the claim may become %s, which has no GPU", name)

@@ -70,22 +70,30 @@ func (p *Planner) claim(r *Packing, n *Node, spare []int64) model.PlannedClaim {
 	for name, amount := range p.Dims.Resources(smallestDaemons(pool, types)) {
 		claim.Requests[name] += amount
 	}
-	annotate := func(key string, value bool) {
+	annotate(&claim, pool, types, n.relaxed)
+	return claim
+}
+
+// annotate says on the claim what the plan made of it.
+func annotate(claim *model.PlannedClaim, pool *offerings.Pool, types []int, relaxed bool) {
+	set := func(key, value string) {
 		if claim.Annotations == nil {
 			claim.Annotations = make(map[string]string)
 		}
-		claim.Annotations[key] = strconv.FormatBool(value)
+		claim.Annotations[key] = value
 	}
 	if pool.Minimums {
-		annotate(model.AnnotationMinValuesRelaxed, n.relaxed)
+		set(model.AnnotationMinValuesRelaxed, strconv.FormatBool(relaxed))
 	}
 	if slices.ContainsFunc(types, func(t int) bool { return pool.Market.Overlaid[t] }) {
-		annotate(model.AnnotationPriceOverlaid, true)
+		set(model.AnnotationPriceOverlaid, "true")
 	}
 	if slices.ContainsFunc(types, func(t int) bool { return pool.Market.Types[t].Extended }) {
-		annotate(model.AnnotationCapacityOverlaid, true)
+		set(model.AnnotationCapacityOverlaid, "true")
 	}
-	return claim
+	if len(claim.DeviceDrivers) > 0 {
+		set(model.AnnotationDrivers, strings.Join(claim.DeviceDrivers, ","))
+	}
 }
 
 // listedTypes returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for
