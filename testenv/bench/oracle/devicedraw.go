@@ -45,7 +45,7 @@ func drawDevices(seed uint64) *deviceWorld {
 	for _, slice := range d.w.slices {
 		for i := range slice.Spec.Devices {
 			if device := &slice.Spec.Devices[i]; d.of(4) && len(device.ConsumesCounters) == 0 {
-				d.running(slice, device.Name)
+				d.running(slice, device)
 			}
 		}
 	}
@@ -108,6 +108,16 @@ func (d *deviceDraw) device(driver string, i int) resourceapi.Device {
 		out.Attributes["example.com/rack"] = resourceapi.DeviceAttribute{StringValue: ptr.To(fmt.Sprint("r",
 			d.IntN(2)))}
 	}
+	if d.of(5) {
+		out.AllowMultipleAllocations = ptr.To(true)
+		if d.of(2) {
+			memory := out.Capacity["memory"]
+			memory.RequestPolicy = &resourceapi.CapacityRequestPolicy{Default: ptr.To(amount("5Gi")),
+				ValidRange: &resourceapi.CapacityRequestPolicyRange{Min: ptr.To(amount("5Gi")),
+					Step: ptr.To(amount("5Gi"))}}
+			out.Capacity["memory"] = memory
+		}
+	}
 	if d.of(8) {
 		effect := []resourceapi.DeviceTaintEffect{resourceapi.DeviceTaintEffectNoSchedule,
 			resourceapi.DeviceTaintEffectNoExecute, resourceapi.DeviceTaintEffectNone}
@@ -128,7 +138,7 @@ func selectorsOf(expression string) []resourceapi.DeviceSelector {
 }
 
 // running adds a pod that has a device of a node.
-func (d *deviceDraw) running(slice *resourceapi.ResourceSlice, device string) {
+func (d *deviceDraw) running(slice *resourceapi.ResourceSlice, device *resourceapi.Device) {
 	name := fmt.Sprintf("r%02d", len(d.w.pods))
 	node := *slice.Spec.NodeName
 	claim := d.claim(name, "held",
@@ -137,7 +147,11 @@ func (d *deviceDraw) running(slice *resourceapi.ResourceSlice, device string) {
 				Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: "any",
 					AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1}}}}})
 	result := resourceapi.DeviceRequestAllocationResult{Request: "x", Driver: slice.Spec.Driver,
-		Pool: slice.Spec.Pool.Name, Device: device}
+		Pool: slice.Spec.Pool.Name, Device: device.Name}
+	if ptr.Deref(device.AllowMultipleAllocations, false) {
+		result.ShareID = ptr.To(types.UID("share-" + name))
+		result.ConsumedCapacity = map[resourceapi.QualifiedName]resource.Quantity{"memory": amount("10Gi")}
+	}
 	if d.of(6) {
 		result.AdminAccess = ptr.To(true)
 	}
@@ -209,7 +223,8 @@ func (d *deviceDraw) request(name string) resourceapi.DeviceRequest {
 			out.FirstAvailable = append(out.FirstAvailable,
 				resourceapi.DeviceSubRequest{Name: fmt.Sprintf("s%d", i), DeviceClassName: e.DeviceClassName,
 					Selectors:      e.Selectors,
-					AllocationMode: e.AllocationMode, Count: e.Count, Tolerations: e.Tolerations})
+					AllocationMode: e.AllocationMode, Count: e.Count, Tolerations: e.Tolerations,
+					Capacity: e.Capacity})
 		}
 		return out
 	}
@@ -236,6 +251,10 @@ func (d *deviceDraw) exactly() resourceapi.ExactDeviceRequest {
 			`device.attributes['b.example.com'].version == semver('1.0.0')`, // fails where there is none
 			`!(device.driver == 'b.example.com' && device.attributes['example.com'].rack == 'r0')`,
 		}[d.IntN(5)])
+	}
+	if d.of(4) {
+		out.Capacity = &resourceapi.CapacityRequirements{Requests: map[resourceapi.QualifiedName]resource.Quantity{
+			"memory": amount(fmt.Sprintf("%dGi", 4*(1+d.IntN(5))))}}
 	}
 	if d.of(5) {
 		out.Tolerations = []resourceapi.DeviceToleration{{Key: "broken",

@@ -3,7 +3,10 @@ package oracle
 import (
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"math/rand/v2"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -32,7 +35,7 @@ type DevicesReport struct {
 	Accept   int // pairs that both accept
 	Placed   int // pods that a plan put on a node, and that were bound there in a random order
 	New      int // of those, on nodes that were made for them
-	Order    int // clusters that were not bound in a random order, but in the order of the plan
+	Order    int // clusters that were not bound in a random order, but in some other order of each node
 	Findings []string
 }
 
@@ -43,7 +46,7 @@ func (r *DevicesReport) Failed() bool { return len(r.Findings) > 0 }
 func (r *DevicesReport) Write(out io.Writer, show int) {
 	fmt.Fprintf(out,
 		"devices: %d claims, %d pairs of pod and node, %d of them accepted by both; of %d pods that plans placed, "+
-			"%d of them on new nodes, kube-scheduler bound all, in %d clusters in the order of the plan only; "+
+			"%d of them on new nodes, kube-scheduler bound all, in %d clusters not in a random order; "+
 			"%d findings\n", r.Claims, r.Pairs, r.Accept, r.Placed, r.New, r.Order, len(r.Findings))
 	for _, finding := range r.Findings[:min(len(r.Findings), show)] {
 		fmt.Fprintln(out, finding)
@@ -104,66 +107,117 @@ func (w *deviceWorld) compare(out *DevicesReport) error {
 	return nil
 }
 
-// bind lets the scheduler bind the pods of a plan to where the plan puts them.
+// bind lets the scheduler bind the pods of a plan to where the plan puts them: in a random order, and where that fails
+// node by node in any order. Which devices are left for a pod may depend on what others took before it.
 func (w *deviceWorld) bind(out *DevicesReport) error {
-	in := w.input()
-	plan := pack.Plan(in)
-	type step struct{ pod, node string }
-	var steps []step
+	plan := pack.Plan(w.input())
+	fresh := *w
+	pods := make(map[string][]string) // by node
 	for _, n := range plan.Nominations {
 		for _, pod := range n.Pods {
-			steps = append(steps, step{pod.Name, n.Node})
+			pods[n.Node] = append(pods[n.Node], pod.Name)
 		}
 	}
-	fresh := *w
 	for i := range plan.Claims {
 		name := fmt.Sprintf("new-%d", i)
 		fresh.addNode(name, plan.Claims[i].Offering.InstanceType)
 		for _, pod := range plan.Claims[i].Pods {
-			steps = append(steps, step{pod.Name, name})
+			pods[name] = append(pods[name], pod.Name)
 			out.New++
 		}
 	}
+	var steps []deviceStep
+	for _, node := range slices.Sorted(maps.Keys(pods)) {
+		for _, pod := range pods[node] {
+			steps = append(steps, deviceStep{pod, node})
+		}
+	}
 	out.Placed += len(steps)
-	try := func(order []int) (string, error) {
-		c, err := scheduler.New(fresh.objects()...)
-		if err != nil {
-			return "", err
-		}
-		defer c.Close()
-		for _, i := range order {
-			theirs, err := c.Devices(w.podNamed(steps[i].pod))
-			if err != nil {
-				return "", err
-			}
-			if no, err := theirs.On(steps[i].node); err != nil || no != "" {
-				return fmt.Sprintf("seed %d: pod %s on node %s, where the plan puts it: %s", w.seed,
-					steps[i].pod, steps[i].node, no), err
-			}
-			if err := theirs.Take(steps[i].node); err != nil {
-				return "", err
-			}
-		}
-		return "", nil
-	}
-	planned := make([]int, len(steps))
-	for i := range planned {
-		planned[i] = i
-	}
-	no, err := try(rand.New(rand.NewPCG(w.seed, 2)).Perm(len(steps)))
+	random := slices.Clone(steps)
+	rand.New(rand.NewPCG(w.seed, 2)).Shuffle(len(random), func(i, j int) {
+		random[i], random[j] = random[j], random[i]
+	})
+	no, err := fresh.bound(random)
 	if err != nil || no == "" {
 		return err
 	}
-	again, err := try(planned)
-	if err != nil {
-		return err
-	}
-	if again == "" {
-		out.Order++
-	} else {
-		out.Findings = append(out.Findings, again)
+	out.Order++
+	for _, node := range slices.Sorted(maps.Keys(pods)) {
+		if no, err = fresh.boundAnyhow(node, pods[node]); err != nil {
+			return err
+		} else if no != "" {
+			out.Findings = append(out.Findings, no)
+		}
 	}
 	return nil
+}
+
+// deviceStep is a pod and the node that it is bound to.
+type deviceStep struct{ pod, node string }
+
+// bound binds pods one after the other. It returns why one cannot be bound; "" where all can.
+func (w *deviceWorld) bound(steps []deviceStep) (string, error) {
+	c, err := scheduler.New(w.objects()...)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	for _, s := range steps {
+		theirs, err := c.Devices(w.podNamed(s.pod))
+		if err != nil {
+			return "", err
+		}
+		if no, err := theirs.On(s.node); err != nil || no != "" {
+			return fmt.Sprintf("seed %d: pod %s on node %s, where the plan puts it: %s", w.seed, s.pod, s.node,
+				no), err
+		}
+		if err := theirs.Take(s.node); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// boundAnyhow binds pods to a node in one order after the other, until one binds all. It returns why none does.
+func (w *deviceWorld) boundAnyhow(node string, pods []string) (string, error) {
+	var last string
+	for order := range permutations(len(pods)) {
+		var steps []deviceStep
+		for _, i := range order {
+			steps = append(steps, deviceStep{pods[i], node})
+		}
+		no, err := w.bound(steps)
+		if err != nil || no == "" {
+			return no, err
+		}
+		last = no
+	}
+	return last, nil
+}
+
+// permutations yields the numbers below n in every order.
+func permutations(n int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		order := make([]int, n)
+		for i := range order {
+			order[i] = i
+		}
+		var from func(k int) bool
+		from = func(k int) bool {
+			if k == n {
+				return yield(order)
+			}
+			for i := k; i < n; i++ {
+				order[k], order[i] = order[i], order[k]
+				if !from(k + 1) {
+					return false
+				}
+				order[k], order[i] = order[i], order[k]
+			}
+			return true
+		}
+		from(0)
+	}
 }
 
 // deviceWorld is a cluster with devices.

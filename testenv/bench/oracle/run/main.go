@@ -30,6 +30,7 @@ func main() {
 	flag.IntVar(&d.Clusters, "clusters", 2000, "clusters of which nodes are given back")
 	var claims oracle.Devices
 	flag.IntVar(&claims.Claims, "claims", 10_000, "claims for devices to compare, at least")
+	alone := flag.Bool("devices", false, "compare claims for devices, and nothing else")
 	spreads := flag.Int("spreads", 2000, "clusters whose pods are spread, of which nodes are given back")
 	sizes := flag.String("nodes", "100,1000", "sizes of the benchmarks' clusters of which nodes are given back, with commas between them; empty = none")
 	families := flag.String("families", "underused,guarded", "families of them")
@@ -76,6 +77,10 @@ func main() {
 		}
 		return
 	}
+	claims.First = c.First
+	if *alone {
+		os.Exit(compareDevices(claims, *perKind))
+	}
 	var nodes []int
 	for size := range strings.SplitSeq(*sizes, ",") {
 		if n, err := strconv.Atoi(size); err == nil && n > 0 {
@@ -91,7 +96,6 @@ func main() {
 		os.Exit(1)
 	}
 	specs.Write(os.Stdout, *perKind)
-	claims.First = c.First
 	devices, err := claims.Run()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -257,4 +261,18 @@ func write(p *problem.Problem, folder string) error {
 	}
 	fmt.Printf("joiner plan provision -f problem-%d.yaml --catalog catalog-%d.json\n", p.Seed, p.Seed)
 	return nil
+}
+
+// compareDevices compares claims for devices and returns the status to exit with.
+func compareDevices(claims oracle.Devices, show int) int {
+	report, err := claims.Run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	report.Write(os.Stdout, show)
+	if report.Failed() {
+		return 1
+	}
+	return 0
 }
