@@ -10,6 +10,7 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -24,6 +25,8 @@ type (
 		Overhead  map[string]string `json:"overhead,omitempty"`
 		Labels    map[string]string `json:"labels,omitempty"`
 		Offerings []offering        `json:"offers"`
+
+		ResourceSlices []resourcev1.ResourceSliceSpec `json:"resourceSlices,omitempty"`
 	}
 	offering struct {
 		Zone                string  `json:"zone"`
@@ -109,6 +112,7 @@ func typeOf(t *cloudprovider.InstanceType) instanceType {
 	if t.Overhead != nil {
 		out.Overhead = amounts(t.Overhead.Total())
 	}
+	out.ResourceSlices = published(t)
 	for key, r := range t.Requirements {
 		switch v := values(r); {
 		case len(v) == 1:

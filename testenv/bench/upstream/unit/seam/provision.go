@@ -56,12 +56,14 @@ type (
 	}
 )
 
-// Schedule says what Joiner would do for the pods that wait, in the place of Provisioner.Schedule.
-func Schedule(ctx context.Context, w World) (scheduler.Results, error) {
+// Schedule says what Joiner would do for the pods that wait, in the place of Provisioner.Schedule. The allocator made
+// by build, nil where dynamic resources are off, then has to find devices for the plan.
+func Schedule(ctx context.Context, w World, build Build) (scheduler.Results, error) {
 	g := gather(ctx, w)
 	var p plan
 	must(json.Unmarshal([]byte(toTheirs.Replace(string(g.ask(ctx, w.Clock.Now(), "provision")))), &p))
 	results := g.results(&p, w.Cluster)
+	g.allocate(ctx, build, &results)
 	admit(ctx, w.Client, results.NewNodeClaims)
 	w.Cluster.MarkPodSchedulingDecisions(ctx, results.PodErrors, results.NodePoolToPodMapping(), results.ExistingNodeToPodMapping())
 	scheduler.UnschedulablePodsCount.Set(float64(len(results.PodErrors)), map[string]string{scheduler.ControllerLabel: injection.GetControllerName(ctx)})

@@ -12,6 +12,7 @@ import (
 	extensionsv1beta1 "k8s.io/api/extensions/v1beta1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -73,6 +74,7 @@ type gathered struct {
 	pools   map[string]*v1.NodePool
 	claims  map[string]*v1.NodeClaim
 	nodes   map[string]*corev1.Node
+	devices map[types.NamespacedName]*resourcev1.ResourceClaim
 	types   map[string]cloudprovider.InstanceTypes // by NodePool
 	daemons map[types.UID]string                   // of each DaemonSet, the version of its template
 	catalog json.RawMessage
@@ -83,6 +85,7 @@ func gather(ctx context.Context, w World) *gathered {
 	g := &gathered{
 		pods: map[string]*corev1.Pod{}, pools: map[string]*v1.NodePool{}, claims: map[string]*v1.NodeClaim{}, nodes: map[string]*corev1.Node{},
 		types: map[string]cloudprovider.InstanceTypes{}, daemons: map[types.UID]string{},
+		devices: map[types.NamespacedName]*resourcev1.ResourceClaim{},
 	}
 	var sets appsv1.DaemonSetList
 	must(w.Client.List(ctx, &sets))
@@ -105,7 +108,8 @@ func gather(ctx context.Context, w World) *gathered {
 		&corev1.NamespaceList{}, &v1.NodePoolList{}, &v1.NodeClaimList{}, &corev1.NodeList{}, &corev1.PodList{}, &appsv1.DaemonSetList{},
 		&appsv1.ReplicaSetList{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{}, &storagev1.StorageClassList{},
 		&storagev1.CSINodeList{}, &storagev1.VolumeAttachmentList{}, &policyv1.PodDisruptionBudgetList{}, &schedulingv1.PriorityClassList{},
-		&nodev1.RuntimeClassList{},
+		&nodev1.RuntimeClassList{}, &resourcev1.ResourceClaimList{}, &resourcev1.ResourceClaimTemplateList{},
+		&resourcev1.DeviceClassList{}, &resourcev1.ResourceSliceList{},
 	} {
 		if err := w.Client.List(ctx, list); meta.IsNoMatchError(err) {
 			continue
@@ -132,6 +136,8 @@ func (g *gathered) add(o client.Object, leaving map[string]bool, at clock.Clock)
 		g.claims[o.Name] = o
 	case *corev1.Node:
 		g.nodes[o.Name] = o
+	case *resourcev1.ResourceClaim:
+		g.devices[client.ObjectKeyFromObject(o)] = o
 	}
 	o = o.DeepCopyObject().(client.Object)
 	o.SetManagedFields(nil)
