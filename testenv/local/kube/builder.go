@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +14,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/joiner-sh/joiner/testenv/local/sources"
 )
 
 // progressInterval is how often a build that is under way says so.
@@ -178,20 +179,11 @@ func (b builder) reportEvery(begun time.Time, programs []program, output *buildO
 // packageDir finds this package's source folder, below which the modules lie
 // that pin the programs.
 func packageDir(ctx context.Context) (string, error) {
-	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
-		return checkBuildModule(filepath.Dir(file))
-	}
-	// The path is not absolute in a binary built with -trimpath.
-	const module = "github.com/joiner-sh/joiner/testenv/local"
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	local, err := sources.Local(ctx)
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
-		}
-		return "", fmt.Errorf("find the sources of %s, which pin the Kubernetes binaries (run inside its repository, or set KUBEBUILDER_ASSETS): %w", module, err)
+		return "", fmt.Errorf("find the modules that pin the Kubernetes binaries (or set KUBEBUILDER_ASSETS): %w", err)
 	}
-	return checkBuildModule(filepath.Join(strings.TrimSpace(string(out)), "kube"))
+	return checkBuildModule(filepath.Join(local, "kube"))
 }
 
 func checkBuildModule(dir string) (string, error) {

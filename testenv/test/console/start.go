@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/local/kube/child"
+	"github.com/joiner-sh/joiner/testenv/local/sources"
 )
 
 // Console is a running one.
@@ -21,19 +21,18 @@ type Console struct {
 	process *child.Process
 }
 
-// Program is the path of the command line that Build compiles.
-func Program() string { return filepath.Join(root(), ".cache", "console", "joiner") }
-
-func root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file))))
-}
+// Program is the path of the command line that Build compiles. It panics where the project cannot be found.
+func Program() string { return filepath.Join(sources.MustRepository(), ".cache", "console", "joiner") }
 
 // Build compiles the command line into the project's cache and returns its path. Where nothing changed it is up to date at once.
 func Build(ctx context.Context) (string, error) {
+	root, err := sources.Repository()
+	if err != nil {
+		return "", err
+	}
 	program := Program()
 	command := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/joiner")
-	command.Dir = root()
+	command.Dir = root
 	if text, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build joiner: %w: %s", err, strings.TrimSpace(string(text)))
 	}

@@ -46,7 +46,7 @@ func (w *World) AwaitRunning(ctx context.Context, app string, pods int) error {
 			return err
 		}
 		if running := count(list.Items); running < pods || len(nodes.Items) == 0 {
-			return fmt.Errorf("%d of %d pods of %s run, and there are %d nodes of NodePools; watcher: %q; refused by policies: %v", running, pods, app, len(nodes.Items), w.watcher.reason(), w.Stack.Denied())
+			return fmt.Errorf("%d of %d pods of %s run, and there are %d nodes of NodePools; watcher: %q; refused by policies: %v", running, pods, app, len(nodes.Items), w.watcher.reason(), w.Stack.Cloud.Policies.Denied())
 		}
 		return nil
 	})

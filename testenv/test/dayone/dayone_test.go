@@ -100,7 +100,7 @@ func running(t *testing.T, w *World) {
 	if err := w.AwaitWatcher(ctx); err != nil {
 		t.Fatal(err)
 	}
-	for _, use := range w.Stack.Denied() {
+	for _, use := range w.Stack.Cloud.Policies.Denied() {
 		t.Errorf("refused by policies: %v", use)
 	}
 }
@@ -173,7 +173,7 @@ func TestA1TheRealCDKDeploysAndDestroys(t *testing.T) {
 	status(t, w, "joiner-cluster-shop", "CREATE_COMPLETE")
 	must(t, w, "npx cdk destroy joiner-cluster-shop --force -c cluster=shop -c zips="+zips(t, w))
 	status(t, w, "joiner-cluster-shop", "")
-	if refused := w.Stack.Denied(); len(refused) > 0 {
+	if refused := w.Stack.Cloud.Policies.Denied(); len(refused) > 0 {
 		t.Errorf("refused by policies: %v", refused)
 	}
 }

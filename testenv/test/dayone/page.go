@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/local/sources"
 )
 
 // Page is a document of the project.
@@ -28,11 +29,8 @@ type Block struct {
 	Text     string
 }
 
-// Root is the folder of the project, found from this file.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file))))
-}
+// Root is the folder of the project. It panics where that cannot be found.
+func Root() string { return sources.MustRepository() }
 
 // Read reads a page by its path in the project.
 func Read(name string) (*Page, error) {

@@ -58,7 +58,7 @@ func start(t *testing.T, o stack.Options) *cluster {
 	t.Cleanup(s.Stop)
 	c := &cluster{Stack: s, logs: logs}
 	t.Cleanup(func() {
-		for _, use := range s.Denied() {
+		for _, use := range s.Cloud.Policies.Denied() {
 			if !slices.ContainsFunc(c.hostile, func(role string) bool { return of(use, role) }) {
 				t.Errorf("the templates' policies do not allow: %v", use)
 			}

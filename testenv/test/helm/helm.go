@@ -8,8 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/local/sources"
 )
 
 // Name is what the release is called.
@@ -23,11 +24,8 @@ type Release struct {
 	Chart      string // folder; empty = the project's own
 }
 
-// ChartDir is the folder of the project's chart, found from this file.
-func ChartDir() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file)))), "infra", "chart")
-}
+// ChartDir is the folder of the project's chart. It panics where the project cannot be found.
+func ChartDir() string { return filepath.Join(sources.MustRepository(), "infra", "chart") }
 
 // Install installs the chart, or upgrades what is installed, with the values and nothing kept of earlier ones. It does not wait for
 // pods. The error carries what Helm said.

@@ -6,11 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 
 	"github.com/joiner-sh/joiner/testenv/local/lambdaruntime"
+	"github.com/joiner-sh/joiner/testenv/local/sources"
 )
 
 // binaries is the folder of the compiled functions and the watcher.
@@ -90,7 +90,10 @@ func compileOnce(ctx context.Context) (binaries, error) {
 	if compiled.dir != "" {
 		return compiled.dir, nil
 	}
-	root := moduleRoot()
+	root, err := sources.Repository()
+	if err != nil {
+		return "", err
+	}
 	dir := binaries(filepath.Join(root, ".cache", "stack"))
 	for _, name := range functions {
 		if _, err := lambdaruntime.Build(ctx, root, "./functions/"+name, filepath.Dir(dir.function(name))); err != nil {
@@ -102,12 +105,6 @@ func compileOnce(ctx context.Context) (binaries, error) {
 	}
 	compiled.dir = dir
 	return dir, nil
-}
-
-// moduleRoot is the folder of go.mod, found from this file.
-func moduleRoot() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file))))
 }
 
 // build compiles a main package.

@@ -48,7 +48,7 @@ func TestUnderOtherReadingsPodsGetANodeThatIsReady(t *testing.T) {
 	began := time.Now()
 	for end := began.Add(5 * time.Minute); running() < 3; time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d of 3 pods are bound; denied were %v", running(), s.Denied())
+			t.Fatalf("%d of 3 pods are bound; denied were %v", running(), s.Cloud.Policies.Denied())
 		}
 	}
 	nodes, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})

@@ -230,7 +230,7 @@ func (s *Stack) Stop() {
 	s.stopOnce.Do(func() {
 		s.stopped()
 		if s.Cloud != nil {
-			for _, use := range s.Denied() {
+			for _, use := range s.Cloud.Policies.Denied() {
 				s.say("denied: %v", use)
 			}
 		}

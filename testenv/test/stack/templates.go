@@ -17,13 +17,13 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
-	"github.com/joiner-sh/joiner/testenv/local/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
 	"github.com/joiner-sh/joiner/testenv/local/cloudformation"
 	"github.com/joiner-sh/joiner/testenv/local/cloudformation/deploy"
 	"github.com/joiner-sh/joiner/testenv/local/lambdaruntime"
 	"github.com/joiner-sh/joiner/testenv/local/lambdaruntime/eventsource"
 	"github.com/joiner-sh/joiner/testenv/local/lambdaruntime/schedule"
+	"github.com/joiner-sh/joiner/testenv/local/sources"
 )
 
 // What the templates are of, and the cluster whose name stands in the committed one.
@@ -34,7 +34,11 @@ const (
 
 // template reads a committed template of infra/cdk.
 func template(name string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(moduleRoot(), "infra", "cdk", "templates", name+".json"))
+	root, err := sources.Repository()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(root, "infra", "cdk", "templates", name+".json"))
 	return string(text), err
 }
 
@@ -217,6 +221,3 @@ func (s *Stack) WatcherKeys(c *Cluster, session string) (sts.Credentials, error)
 	}
 	return s.Cloud.STS.Assume(role, session, sessionLife)
 }
-
-// Denied is what roles and services of the templates asked for and were refused, by the policies of the templates.
-func (s *Stack) Denied() []access.Use { return s.Cloud.Policies.Denied() }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -16,6 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/infra/examples"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/local/kube"
+	"github.com/joiner-sh/joiner/testenv/local/sources"
 	"github.com/joiner-sh/joiner/testenv/test/console"
 	"github.com/joiner-sh/joiner/testenv/test/stack"
 )
@@ -39,7 +39,11 @@ const cluster = "joiner-demo"
 
 func run(ctx context.Context, o options) error {
 	if o.dir == "" {
-		o.dir = filepath.Join(projectRoot(), ".cache", "up")
+		root, err := sources.Repository()
+		if err != nil {
+			return err
+		}
+		o.dir = filepath.Join(root, ".cache", "up")
 	}
 	lock, err := takeDir(o.dir, o.down)
 	if err != nil || o.down {
@@ -129,9 +133,4 @@ func run(ctx context.Context, o options) error {
 	story.flush()
 	story.say("stopping")
 	return nil
-}
-
-func projectRoot() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file))))
 }
