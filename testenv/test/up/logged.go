@@ -89,6 +89,14 @@ func (s *story) functionLog(l lambdaruntime.LogLine) {
 	}
 }
 
+// changes reports whether a run launches something, or finds other pods unschedulable than the last one did: such pods
+// are planned for again every few seconds. The caller holds the mutex.
+func (s *story) changes(pending, claims, unschedulable int) bool {
+	before := s.waiting
+	s.waiting = waiting{pending, unschedulable}
+	return claims > 0 || s.waiting != before
+}
+
 func (s *story) provision(entry *logged) {
 	o := &entry.Outcome
 	if o.Pending > 0 {
@@ -102,11 +110,14 @@ func (s *story) provision(entry *logged) {
 		}
 	}
 	// Otherwise nodes are on their way for all of them, which was said when they were launched.
-	if o.Pending > 0 && o.Claims+o.Unschedulable > 0 {
+	if o.Pending > 0 && o.Claims+o.Unschedulable > 0 && s.changes(o.Pending, o.Claims, o.Unschedulable) {
 		s.line("provision (%s): %s pending, %s launched at $%.4f per hour, %s unschedulable; "+
 			"plan after %d ms, fleet after %d ms",
 			o.Trigger, many(o.Pending, "pod"), many(o.Claims, "claim"), o.PricePerHour,
 			many(o.Unschedulable, "pod"), o.Millis["plan1"], o.Millis["fleet"])
+	}
+	if o.Unschedulable == 0 {
+		s.waiting = waiting{}
 	}
 	var nodes []string
 	if o.Registered > 0 {

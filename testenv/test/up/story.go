@@ -24,6 +24,7 @@ type story struct {
 	deleted map[string]int       // NodePools that are being deleted, with their nodes when that began
 	folds   []*fold
 	batches []batchTimes
+	waiting waiting // what the last run said that launched nothing
 	changed chan struct{}
 }
 
@@ -41,6 +42,9 @@ type seenNode struct {
 
 // batchTimes are the moments of one batch, as the watcher wrote them on its hint.
 type batchTimes struct{ firstSeen, closed time.Time }
+
+// waiting are the pods of a run that launched nothing. Runs that find the same are told once.
+type waiting struct{ pending, unschedulable int }
 
 // result is the last line of a run with -once.
 type result struct {

@@ -276,3 +276,32 @@ func TestU38V132TheStorySaysWhatRunsDid(t *testing.T) {
 		}
 	}
 }
+
+// TestU38PodsThatStayUnschedulableAreToldOncePerChange: they are planned for again every few seconds, and a run that
+// finds what the last one found has no line.
+func TestU38PodsThatStayUnschedulableAreToldOncePerChange(t *testing.T) {
+	var out strings.Builder
+	s := newStory(&out)
+	for _, outcome := range []string{
+		`"pending":2,"unschedulable":2`, `"pending":2,"unschedulable":2`,
+		`"pending":3,"unschedulable":2,"claims":1`, `"pending":3,"unschedulable":2`, `"pending":3,"unschedulable":2`,
+		`"pending":2,"unschedulable":1`,
+		`"pending":2,"unschedulable":0`, `"pending":2,"unschedulable":1`,
+	} {
+		s.functionLog(lambdaruntime.LogLine{Text: `{"msg":"provision","outcome":{"trigger":"resync",` + outcome + `}}`})
+	}
+	var got []string
+	for _, line := range linesOf(s, &out) {
+		got = append(got, strings.TrimSuffix(line[len("provision (resync): "):], "; plan after 0 ms, fleet after 0 ms"))
+	}
+	nothing, one := "0 claims launched at $0.0000 per hour, ", "1 claim launched at $0.0000 per hour, "
+	want := []string{
+		"2 pods pending, " + nothing + "2 pods unschedulable",
+		"3 pods pending, " + one + "2 pods unschedulable",
+		"2 pods pending, " + nothing + "1 pod unschedulable",
+		"2 pods pending, " + nothing + "1 pod unschedulable",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("told\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
