@@ -106,7 +106,7 @@ const (
 // Disrupt writes a plan of what to disrupt for people.
 func Disrupt(out io.Writer, d *DisruptResult) error {
 	r := &reclaimed{
-		planTable: planTable{table: table{columns: Width(out, Preset)},
+		planTable: planTable{table: *newTable(out),
 			r: &Result{Plan: d.Waiting, Headroom: d.Headroom}},
 		d: d, claims: map[string]*model.Claim{}, pools: map[string]string{},
 	}

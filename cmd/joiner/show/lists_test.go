@@ -81,3 +81,18 @@ func TestU12RunsWithoutEffectAreOneRow(t *testing.T) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
+
+// U35: a row that is wider than a page is written whole where no terminal reads it, and cut where the width is known.
+func TestU35RowsAreWholeInAPipe(t *testing.T) {
+	rows := [][]string{{"DECIDED", "WHAT"}, {"now", strings.Repeat("x", 150) + " end"}}
+	for columns, want := range map[string]string{"": " end", "100": "…"} {
+		t.Setenv("COLUMNS", columns)
+		var out strings.Builder
+		if err := show.Rows(&out, rows, "..", true); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(out.String()); !strings.HasSuffix(got, want) {
+			t.Errorf("with COLUMNS=%q the last row ends in %q, not in %q", columns, got[len(got)-8:], want)
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 
 // Table writes a plan for people.
 func Table(out io.Writer, r *Result) error {
-	t := &planTable{table: table{columns: Width(out, Preset)}, r: r}
+	t := &planTable{table: *newTable(out), r: r}
 	t.summary()
 	t.newNodes()
 	t.existingNodes()

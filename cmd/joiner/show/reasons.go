@@ -32,7 +32,7 @@ func (t *table) unschedulable(pods []model.Unschedulable) {
 		if more := len(entry.pods) - 1; more > 0 {
 			who += fmt.Sprintf(" and %d more like it", more)
 		}
-		t.line("%s", short(who, t.columns))
+		t.line("%s", t.cut(who))
 		for _, reason := range joined(entry.reasons) {
 			t.reason(reason)
 		}

@@ -126,6 +126,7 @@ func TestTableOfNothingSaysSo(t *testing.T) {
 
 // Whatever names people give, and however much there is, the table fits a screen and ends.
 func TestTableFitsTheScreen(t *testing.T) {
+	t.Setenv("COLUMNS", "120")
 	r := result()
 	r.Plan.Claims, r.Plan.Nominations, r.Plan.Unschedulable = nil, nil, nil
 	long := strings.Repeat("long-", 20)

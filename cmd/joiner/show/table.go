@@ -27,11 +27,15 @@ const (
 // table is text for people on its way.
 type table struct {
 	text    strings.Builder
-	columns int // that a line may have
+	columns int  // that a line may have
+	whole   bool // rows that are wider are written whole: they are for no terminal
 }
 
 // newTable begins a text that fits what it is written to.
-func newTable(out io.Writer) *table { return &table{columns: Width(out, Preset)} }
+func newTable(out io.Writer) *table {
+	_, known := columnsOf(out)
+	return &table{columns: Width(out, Preset), whole: !known}
+}
 
 func (t *table) line(format string, args ...any) {
 	text := plain(fmt.Sprintf(format, args...))
@@ -79,8 +83,16 @@ func (t *table) grid(rows [][]string, align string) {
 				line.WriteString(cell + space)
 			}
 		}
-		t.line("%s", short(strings.TrimRight(line.String(), " "), t.columns))
+		t.line("%s", t.cut(strings.TrimRight(line.String(), " ")))
 	}
+}
+
+// cut returns as much of a row as the terminal has columns for: all of it where there is none.
+func (t *table) cut(row string) string {
+	if t.whole {
+		return row
+	}
+	return short(row, t.columns)
 }
 
 // widths returns how wide each column is.
@@ -168,15 +180,23 @@ const narrowest = 40 // columns: below them no table can be read
 // Width returns how many columns a line may have: COLUMNS where it is set, else those of the terminal that out is, else
 // the preset.
 func Width(out io.Writer, preset int) int {
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+	if n, known := columnsOf(out); known {
 		return max(n, narrowest)
+	}
+	return preset
+}
+
+// columnsOf returns what COLUMNS says, else how many columns the terminal has that out is; false where out is none.
+func columnsOf(out io.Writer) (int, bool) {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n, true
 	}
 	if file, is := out.(interface{ Fd() uintptr }); is {
 		if n, _, err := term.GetSize(int(file.Fd())); err == nil && n > 0 {
-			return max(n, narrowest)
+			return n, true
 		}
 	}
-	return preset
+	return 0, false
 }
 
 // IsTerminal reports whether text is written to a terminal.
