@@ -231,23 +231,28 @@ func limitsOf(pool *model.Pool, used model.Resources) []PoolLimit {
 	return out
 }
 
-// allowances returns what the budgets leave, for reasons for which they leave the same together.
+// allowances returns what the budgets leave, for reasons for which they leave the same together: of each the budget
+// that leaves the least.
 func allowances(c *Cluster, pool *model.Pool) []PoolAllowance {
-	of, busy := counted(c, pool.Name)
+	of, counts := counted(c, pool.Name)
+	byReason := budget.ByReason(pool)
 	out := []PoolAllowance{}
 	for _, reason := range model.DisruptionReasons {
 		if reason.Budget != reason.Name {
 			continue
 		}
-		limit, until, err := budget.Limit(pool.Disruption.Budgets, reason.Name, of, c.now())
-		a := PoolAllowance{Reasons: []string{reason.Name}, Most: limit, Busy: busy, Of: of, Until: until}
+		bounds, until, err := budget.Bounds(pool.Disruption.Budgets, reason.Name, of, c.now())
+		bound, busy := budget.Tightest(bounds, counts, byReason)
+		a := PoolAllowance{Reasons: []string{reason.Name}, Most: bound.Nodes, Busy: busy, Of: of, Until: until}
 		switch {
 		case err != nil:
 			a.Most, a.Problem = 0, err.Error()
-		case limit == budget.Unlimited:
+		case bound.Nodes == budget.Unlimited:
 			a.Most = -1
 		}
-		same := func(o PoolAllowance) bool { return o.Most == a.Most && o.Until == a.Until && o.Problem == a.Problem }
+		same := func(o PoolAllowance) bool {
+			return o.Most == a.Most && o.Busy == a.Busy && o.Until == a.Until && o.Problem == a.Problem
+		}
 		if i := slices.IndexFunc(out, same); i >= 0 {
 			out[i].Reasons = append(out[i].Reasons, reason.Name)
 			continue
@@ -257,26 +262,27 @@ func allowances(c *Cluster, pool *model.Pool) []PoolAllowance {
 	return out
 }
 
-// counted returns the initialized nodes of a pool whose instances are not ending, and how many take of its budgets:
-// those that are disrupted, end, or are not ready. Without an installation there may be nodes without a claim.
-func counted(c *Cluster, pool string) (of, busy int) {
+// counted returns how many nodes of a pool percentages are of, and those that its budgets count. Without an
+// installation there may be nodes without a claim.
+func counted(c *Cluster, pool string) (of int, busy budget.Counts) {
 	claims := map[string]*model.Claim{}
-	known := c.ledger().Claims
-	for i := range known {
-		claims[known[i].NodeName] = &known[i]
+	ledger := c.ledger()
+	for i := range ledger.Claims {
+		claims[ledger.Claims[i].NodeName] = &ledger.Claims[i]
 	}
+	busy = budget.Counts{}
 	nodes := c.snapshot().Nodes
 	for i := range nodes {
 		node := &nodes[i]
-		if node.Pool() != pool || !node.Initialized() {
+		if node.Pool() != pool {
 			continue
 		}
 		claim := claims[node.Name]
-		if claim == nil || claim.State != model.Terminating {
+		if budget.Measured(node, claim) {
 			of++
 		}
-		if claim != nil && (claim.Command != "" || claim.Ending()) || node.DeletedUnix != 0 || !node.Ready {
-			busy++
+		if budget.Busy(node, claim, claim != nil && claim.Command != "") {
+			busy[budget.CauseOf(claim, ledger.Commands)]++
 		}
 	}
 	return of, busy

@@ -101,3 +101,36 @@ func TestU49TheSavingIsWhatTheDryRunSays(t *testing.T) {
 		t.Errorf("%v %+v of %+v", err, saving, dry)
 	}
 }
+
+// F140: with joiner.sh/budgets-by-reason a budget counts nodes that are disrupted for its reasons, and those that are
+// not ready; without it all of them.
+func TestF140APoolSaysWhatBudgetsOfEachReasonCount(t *testing.T) {
+	c := small(0, 3, 0)
+	nodes := c.snapshot().Nodes
+	ledger := &c.State.Installation.Ledger
+	ledger.Claims, ledger.Commands = nil, []model.Command{{ID: "c1", Reason: model.ReasonDrifted}}
+	for i := range nodes {
+		nodes[i].Labels[model.LabelNodePool] = "default"
+		nodes[i].Labels[model.LabelInitialized] = "true"
+		nodes[i].Ready, nodes[i].DeletedUnix = true, 0
+		ledger.Claims = append(ledger.Claims, model.Claim{Name: nodes[i].Name, NodeName: nodes[i].Name})
+	}
+	ledger.Claims[0].Command = "c1"
+	n := len(nodes)
+	pool := &model.Pool{Name: "default", Disruption: model.Disruption{Budgets: []model.Budget{
+		{Nodes: "2", Reasons: []string{model.ReasonDrifted}}, {Nodes: "1", Reasons: []string{model.ReasonEmpty}},
+	}}}
+	want := []PoolAllowance{
+		{Reasons: []string{model.ReasonEmpty}, Most: 1, Busy: 1, Of: n},
+		{Reasons: []string{model.ReasonDrifted}, Most: 2, Busy: 1, Of: n},
+		{Reasons: []string{model.ReasonUnderutilized}, Most: -1, Busy: 1, Of: n},
+	}
+	if got := allowances(c, pool); !reflect.DeepEqual(got, want) {
+		t.Errorf("without the annotation: %+v", got)
+	}
+	pool.Annotations = map[string]string{model.AnnotationByReason: "true"}
+	want[0].Busy = 0
+	if got := allowances(c, pool); !reflect.DeepEqual(got, want) {
+		t.Errorf("with the annotation: %+v", got)
+	}
+}

@@ -17,31 +17,36 @@ type allowance struct {
 // bounded are the reasons that budgets may name.
 var bounded = []string{model.ReasonDrifted, model.ReasonEmpty, model.ReasonUnderutilized}
 
-// allowances returns those of every pool, by pool and reason. Budgets are of the initialized nodes of a pool; those
-// that go already, or are not ready, count against them. A pool whose budgets cannot be read lets none be disrupted.
+// allowances returns those of every pool, by pool and reason. A node does not say what it is disrupted for, so that
+// it counts for every budget, whatever joiner.sh/budgets-by-reason says. A pool whose budgets cannot be read lets none
+// be disrupted.
 func allowances(pools []model.Pool, nodes []model.Node, now int64) []allowance {
-	total, consuming := map[string]int{}, map[string]int{}
+	total, consuming := map[string]int{}, map[string]budget.Counts{}
 	for i := range nodes {
 		node := &nodes[i]
-		if node.Pool() == "" || !node.Initialized() {
-			continue
+		pool := node.Pool()
+		if budget.Measured(node, nil) {
+			total[pool]++
 		}
-		total[node.Pool()]++
 		goes := slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
-		if goes || node.DeletedUnix != 0 || !node.Ready {
-			consuming[node.Pool()]++
+		if budget.Busy(node, nil, goes) {
+			if consuming[pool] == nil {
+				consuming[pool] = budget.Counts{}
+			}
+			consuming[pool][budget.OtherCause]++
 		}
 	}
 	var out []allowance
 	for i := range pools {
 		pool := &pools[i]
-		of, goes := total[pool.Name], consuming[pool.Name]
+		of := total[pool.Name]
 		for _, reason := range bounded {
-			limit, _, err := budget.Limit(pool.Disruption.Budgets, reason, of, now)
+			bounds, _, err := budget.Bounds(pool.Disruption.Budgets, reason, of, now)
+			bound, goes := budget.Tightest(bounds, consuming[pool.Name], budget.ByReason(pool))
 			if err != nil {
-				limit = 0
+				bound.Nodes = 0
 			}
-			allowed := max(0, min(limit, of)-goes)
+			allowed := max(0, min(bound.Nodes, of)-goes)
 			out = append(out, allowance{pool.Name, strings.ToLower(reason), allowed, goes})
 		}
 	}

@@ -3,7 +3,6 @@ package disruption
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/disruption/budget"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -13,51 +12,41 @@ import (
 // one reason is not there for any other.
 type budgetsLeft struct {
 	nodes    map[string]int                       // by pool: those that percentages are of
-	busy     map[poolCause]int                    // those that are disrupted, or not ready
-	planned  map[poolCause]int                    // those of the busy that commands of this plan disrupt
+	busy     map[string]budget.Counts             // by pool: those that are disrupted, or not ready
+	planned  map[string]budget.Counts             // those of the busy that commands of this plan disrupt
 	counted  map[string]bool                      // nodes that are among the busy, by name
 	bounds   map[string]map[string][]budget.Bound // by pool and reason
 	byReason map[string]bool                      // pools of which a budget counts its own reasons only
 	invalid  map[string]error                     // by pool: why it is left alone
 }
 
-// poolCause names a count of nodes: those of a pool that are busy for a reason that budgets may name, or for another
-// cause.
-type poolCause struct{ pool, cause string }
-
-const otherCause = "" // not ready, or ending for what no budget names: it counts for every budget
-
-// causes are all there are.
-var causes = []string{otherCause, model.ReasonEmpty, model.ReasonDrifted, model.ReasonUnderutilized}
-
 // newBudgetsLeft counts the nodes of every pool and reads its budgets. Percentages are of the nodes that are
 // initialized and whose instances are not ending; busy are those, and the ones that end, that an open command disrupts,
 // that leave for whatever cause, or that are not ready; where claims cannot be read, those without one too.
 func newBudgetsLeft(c *cluster, replan *replan) *budgetsLeft {
 	l := &budgetsLeft{
-		nodes: make(map[string]int), busy: make(map[poolCause]int), planned: make(map[poolCause]int),
+		nodes: make(map[string]int), busy: make(map[string]budget.Counts), planned: make(map[string]budget.Counts),
 		counted: make(map[string]bool), bounds: make(map[string]map[string][]budget.Bound),
 		byReason: make(map[string]bool), invalid: make(map[string]error),
 	}
 	for _, node := range c.poolNodes {
 		if node.Claim == nil && c.in.Unclaimed {
-			l.count(node, otherCause)
+			l.count(node, budget.OtherCause)
 		}
-		if node.Claim == nil || !node.Node.Initialized() {
+		if node.Claim == nil {
 			continue
 		}
-		if node.Claim.State != model.Terminating {
+		if budget.Measured(node.Node, node.Claim) {
 			l.nodes[node.Node.Pool()]++
 		}
-		if node.command != nil || node.Claim.Ending() || node.Node.DeletedUnix != 0 || !node.Node.Ready ||
-			c.deleted[node.Claim.Name] {
+		if budget.Busy(node.Node, node.Claim, node.command != nil || c.deleted[node.Claim.Name]) {
 			l.count(node, c.causeOf(node))
 		}
 	}
 	for i := range c.in.Snapshot.Pools {
 		pool := &c.in.Snapshot.Pools[i]
 		l.bounds[pool.Name] = make(map[string][]budget.Bound)
-		l.byReason[pool.Name] = pool.Annotations[model.AnnotationByReason] == "true"
+		l.byReason[pool.Name] = budget.ByReason(pool)
 		for _, of := range model.DisruptionReasons {
 			reason := of.Name
 			if of.Budget != reason {
@@ -81,46 +70,44 @@ func (c *cluster) causeOf(node *poolNode) string {
 	if node.command != nil {
 		return model.ReasonNamed(node.command.Reason).Budget
 	}
-	for i := range c.in.Commands {
-		if command := &c.in.Commands[i]; node.Claim.Ending() && command.ID == node.Claim.Command {
-			return model.ReasonNamed(command.Reason).Budget
-		}
+	if !node.Claim.Ending() {
+		return budget.OtherCause
 	}
-	return otherCause
+	return budget.CauseOf(node.Claim, c.in.Commands)
 }
 
 // count makes the node one of the busy.
 func (l *budgetsLeft) count(node *poolNode, cause string) {
 	if !l.counted[node.name()] {
 		l.counted[node.name()] = true
-		l.busy[poolCause{node.Node.Pool(), cause}]++
+		add(l.busy, node.Node.Pool(), cause)
 	}
 }
 
-// sum returns how many nodes of a pool counts have that a budget with those reasons counts.
-func (l *budgetsLeft) sum(counts map[poolCause]int, pool string, reasons []string) int {
-	n := 0
-	for _, cause := range causes {
-		if cause == otherCause || len(reasons) == 0 || !l.byReason[pool] || slices.Contains(reasons, cause) {
-			n += counts[poolCause{pool, cause}]
-		}
+// add makes a pool's count for a cause one higher.
+func add(counts map[string]budget.Counts, pool, cause string) {
+	if counts[pool] == nil {
+		counts[pool] = budget.Counts{}
 	}
-	return n
+	counts[pool][cause]++
+}
+
+// cloned returns a copy of counts.
+func cloned(counts map[string]budget.Counts) map[string]budget.Counts {
+	out := make(map[string]budget.Counts, len(counts))
+	for pool, of := range counts {
+		out[pool] = maps.Clone(of)
+	}
+	return out
 }
 
 // tightest returns which of a pool's budgets leaves the least for the reason, and how many nodes it counts.
 func (l *budgetsLeft) tightest(pool, reason string) (bound budget.Bound, busy int) {
 	bounds, known := l.bounds[pool][model.ReasonNamed(reason).Budget]
-	bound, busy = budget.Bound{Nodes: budget.Unlimited}, l.sum(l.busy, pool, nil)
 	if !known {
-		bound.Nodes = 0
+		bounds = []budget.Bound{{Nodes: 0}}
 	}
-	for _, b := range bounds {
-		if n := l.sum(l.busy, pool, b.Reasons); b.Nodes-n < bound.Nodes-busy {
-			bound, busy = b, n
-		}
-	}
-	return bound, busy
+	return budget.Tightest(bounds, l.busy[pool], l.byReason[pool])
 }
 
 // left returns how many more nodes of a pool may be disrupted for the reason now.
@@ -152,7 +139,7 @@ func (l *budgetsLeft) take(reason string, nodes ...*poolNode) {
 	cause := model.ReasonNamed(reason).Budget
 	for _, node := range nodes {
 		if !l.counted[node.name()] {
-			l.planned[poolCause{node.Node.Pool(), cause}]++
+			add(l.planned, node.Node.Pool(), cause)
 		}
 		l.count(node, cause)
 	}
@@ -161,7 +148,7 @@ func (l *budgetsLeft) take(reason string, nodes ...*poolNode) {
 // clone returns a copy to try things out on.
 func (l *budgetsLeft) clone() *budgetsLeft {
 	out := *l
-	out.busy, out.planned, out.counted = maps.Clone(l.busy), maps.Clone(l.planned), maps.Clone(l.counted)
+	out.busy, out.planned, out.counted = cloned(l.busy), cloned(l.planned), maps.Clone(l.counted)
 	return &out
 }
 
@@ -171,7 +158,7 @@ func (l *budgetsLeft) full(pool, reason string, first int) model.KeptReason {
 		return *because(InvalidBudget, "NodePool %s: %s", pool, err)
 	}
 	bound, busy := l.tightest(pool, reason)
-	reason, planned := model.ReasonNamed(reason).Budget, l.sum(l.planned, pool, bound.Reasons)
+	reason, planned := model.ReasonNamed(reason).Budget, l.planned[pool].Sum(bound.Reasons, l.byReason[pool])
 	message := fmt.Sprintf(
 		"budgets of NodePool %s allow %d of its %d nodes to be disrupted at once (%s): %d are disrupted or not ready",
 		pool, bound.Nodes, l.nodes[pool], reason, busy-planned)

@@ -163,8 +163,8 @@ func TestB3CommandsOfOnePlanShareTheBudgets(t *testing.T) {
 		plan := Plan(in)
 		v := newPlanner(&in, nil)
 		busy := map[string]int{}
-		for of, n := range v.budgets.busy {
-			busy[of.pool] += n
+		for pool, of := range v.budgets.busy {
+			busy[pool] = of.Sum(nil, false)
 		}
 		for _, command := range plan.Commands {
 			if command.Reason == model.ReasonReplicas {

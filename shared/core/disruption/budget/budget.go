@@ -19,24 +19,10 @@ type Bound struct {
 	Reasons []string // that the budget is about; empty = every reason
 }
 
-// Limit returns the most of a pool's nodes that its budgets let be disrupted at once for a reason: the smallest of
-// those that are active and name it; Unlimited where none does. againUnix is when that may change by itself, 0 = never.
+// Bounds returns what each of a pool's budgets lets be disrupted at once for a reason, of those that are active and
+// name it. againUnix is when that may change by itself, 0 = never.
 //
 // Invalid, naming field and value, where any of the pool's budgets cannot be read, whatever it names.
-func Limit(budgets []model.Budget, reason string, nodes int, now int64) (limit int, againUnix int64, err error) {
-	bounds, againUnix, err := Bounds(budgets, reason, nodes, now)
-	if err != nil {
-		return 0, 0, err
-	}
-	limit = Unlimited
-	for _, b := range bounds {
-		limit = min(limit, b.Nodes)
-	}
-	return limit, againUnix, nil
-}
-
-// Bounds returns what each of a pool's budgets that are active lets be disrupted at once for a reason, of those that
-// name it, and the rest as Limit does.
 func Bounds(budgets []model.Budget, reason string, nodes int, now int64) (out []Bound, againUnix int64, err error) {
 	for i := range budgets {
 		b := &budgets[i]

@@ -1,7 +1,9 @@
-// Package budget reads the disruption budgets of a NodePool: [Limit] says how many of its nodes they let be disrupted
-// at once for a reason, and when that may change; [Problem] which field of one cannot be read.
+// Package budget reads the disruption budgets of a NodePool: [Bounds] says how many of its nodes each of them lets be
+// disrupted at once for a reason, and when that may change; [Tightest] which leaves the least, and how many nodes it
+// counts; [Problem] which field of one cannot be read.
 //
-//	limit, again, err := budget.Limit(pool.Disruption.Budgets, model.ReasonDrifted, nodes, nowUnix)
+//	bounds, again, err := budget.Bounds(pool.Disruption.Budgets, model.ReasonDrifted, nodes, nowUnix)
+//	bound, busy := budget.Tightest(bounds, counts, budget.ByReason(pool))
 //
 // [Window] is a time that comes again, of budgets and of pods.
 //

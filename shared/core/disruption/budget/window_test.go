@@ -50,7 +50,7 @@ func TestM92WindowsInATimeZone(t *testing.T) {
 func TestM92TimeZonesThatAreNone(t *testing.T) {
 	for _, zone := range []string{"Mars/Olympus", "Local", "../etc/passwd", "CET+1"} {
 		b := model.Budget{Nodes: "1", Schedule: "@daily", DurationSeconds: 60, TimeZone: zone}
-		_, _, err := Limit([]model.Budget{b}, model.ReasonEmpty, 5, 1_780_000_000)
+		_, _, err := Bounds([]model.Budget{b}, model.ReasonEmpty, 5, 1_780_000_000)
 		if err == nil || !strings.Contains(err.Error(), zone) ||
 			!strings.Contains(err.Error(), model.AnnotationTimeZone) {
 			t.Errorf("%s: %v", zone, err)
