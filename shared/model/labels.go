@@ -101,6 +101,10 @@ const (
 	// disrupted for these, and those that are not ready.
 	AnnotationByReason = "joiner.sh/budgets-by-reason"
 
+	// AnnotationSingleReplicas is "true" on a NodePool whose nodes are not consolidated where a pod runs that is alone
+	// in its workload.
+	AnnotationSingleReplicas = "joiner.sh/keep-single-replicas"
+
 	// AnnotationStopAlarms of a NodePool names CloudWatch alarms, with commas between them: while one is in ALARM no
 	// node of the NodePool is disrupted voluntarily.
 	AnnotationStopAlarms = "joiner.sh/stop-disruption-alarms"

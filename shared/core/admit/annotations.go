@@ -40,6 +40,7 @@ var annotations = []annotation{
 	{model.AnnotationTerminateFirst, []string{onPools}, isBoolean, `"true" or "false"`},
 	{model.AnnotationZoneByZone, []string{onPools}, isBoolean, `"true" or "false"`},
 	{model.AnnotationByReason, []string{onPools}, isBoolean, `"true" or "false"`},
+	{model.AnnotationSingleReplicas, []string{onPools}, isBoolean, `"true" or "false"`},
 	{model.AnnotationStopAlarms, []string{onPools}, isAlarms,
 		"names of CloudWatch alarms with commas between them, such as checkout-errors,latency"},
 	{model.AnnotationTwoZones, []string{onPools, onPods}, isBoolean, `"true" or "false"`},

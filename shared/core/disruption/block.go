@@ -24,6 +24,7 @@ const (
 	NodeDoNotDisrupt = "NodeDoNotDisrupt" // the node's annotation says so
 	PodDoNotDisrupt  = "PodDoNotDisrupt"  // a pod's annotation says so
 	PodWindow        = "PodWindow"        // a pod's annotations let its node be disrupted at other times
+	SingleReplica    = "SingleReplica"    // a pod is alone in its workload, and its NodePool does not move it to save
 	DisruptionBudget = "DisruptionBudget" // a PodDisruptionBudget allows no eviction now
 	TooManyBudgets   = "TooManyBudgets"   // several PodDisruptionBudgets are about one pod, which the API never evicts
 	InvalidBudget    = "InvalidBudget"    // a budget of its NodePool cannot be read, so that the pool is left alone

@@ -22,6 +22,7 @@ type evaluator struct {
 	busyUntil map[string][]int64           // by pool, until when consolidateAfter keeps its nodes; nil = not known yet
 	unbound   map[model.PodRef]bool        // pods that have no node yet; nil = not known yet
 	shifts    []*model.UnavailableOffering // of zonal shifts that are in force
+	replicas  map[string]int               // pods of each workload; nil = not counted yet
 }
 
 // newEvaluator reads the selectors of PodDisruptionBudgets. One that cannot be read is about every pod of its
@@ -77,6 +78,7 @@ func (e *evaluator) evaluate(node *poolNode) {
 	e.blockByPool(node)
 	e.blockByPods(node)
 	e.blockByWindows(node)
+	e.blockBySingles(node)
 	e.blockByTime(node)
 	e.blockByHistory(node)
 	e.expectPlanned(node)

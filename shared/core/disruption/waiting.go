@@ -14,7 +14,7 @@ var blockersOf = map[string]string{
 	NodeBudget: "Budget", InvalidBudget: "Budget",
 	NoReplacement: "Capacity", Unplaceable: "Capacity", ClassNotReady: "Capacity",
 	PodDoNotDisrupt: "Pods", NodeDoNotDisrupt: "Pods", DisruptionBudget: "Pods", TooManyBudgets: "Pods",
-	PodWindow: "Pods", PodsExpected: "Pods",
+	PodWindow: "Pods", SingleReplica: "Pods", PodsExpected: "Pods",
 	Young: "Quiet", NotQuiet: "Quiet", PoolNotQuiet: "Quiet", NotInitialized: "Quiet",
 	Stopped: "Stopped", Breaker: "Stopped", ZoneShifted: "Stopped", TriedLately: "Stopped",
 	ZoneWaits: "Turn", TerminatedFirst: "Turn", TooManyCommands: "Turn", SpreadBusy: "Turn", SpreadWaits: "Turn",
