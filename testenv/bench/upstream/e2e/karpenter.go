@@ -53,6 +53,9 @@ func (p Place) InstallKarpenter(ctx context.Context, dir string, settings map[st
 	if err := nameSubnets(ctx, ec2.NewFromConfig(c), p.Cluster); err != nil {
 		return err
 	}
+	if err := tagGroup(ctx, ec2.NewFromConfig(c), p.Cluster); err != nil {
+		return err
+	}
 	environment := []map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		environment = append(environment, map[string]string{"name": key, "value": settings[key]})
@@ -73,6 +76,26 @@ func (p Place) InstallKarpenter(ctx context.Context, dir string, settings map[st
 		return err
 	}
 	return p.Apply(ctx, file)
+}
+
+// tagGroup gives the security group that EKS makes the discovery tag, as eksctl does where that is a tag of the cluster:
+// specs want two groups.
+func tagGroup(ctx context.Context, client *ec2.Client, cluster string) error {
+	name := "eks-cluster-sg-" + cluster + "*"
+	out, err := client.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{
+		Filters: []ec2types.Filter{{Name: aws.String("group-name"), Values: []string{name}}},
+	})
+	if err != nil {
+		return fmt.Errorf("security groups of cluster %s: %w", cluster, err)
+	}
+	if len(out.SecurityGroups) != 1 {
+		return fmt.Errorf("%d security groups are called %s, want 1", len(out.SecurityGroups), name)
+	}
+	_, err = client.CreateTags(ctx, &ec2.CreateTagsInput{
+		Resources: []string{*out.SecurityGroups[0].GroupId},
+		Tags:      []ec2types.Tag{{Key: aws.String("karpenter.sh/discovery"), Value: &cluster}},
+	})
+	return err
 }
 
 // nameSubnets calls the subnets of a cluster what specs select some of them by: "*Private*".
