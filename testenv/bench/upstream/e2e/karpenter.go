@@ -78,7 +78,7 @@ func (p Place) InstallKarpenter(ctx context.Context, dir string, settings map[st
 	return p.Apply(ctx, file)
 }
 
-// tagGroup gives the security group that EKS makes the discovery tag, as eksctl does where that is a tag of the cluster:
+// tagGroup gives the security group that EKS makes the discovery tag, as eksctl does with the tags of a cluster:
 // specs want two groups.
 func tagGroup(ctx context.Context, client *ec2.Client, cluster string) error {
 	name := "eks-cluster-sg-" + cluster + "*"
