@@ -13,6 +13,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/local/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/cloudwatch"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/s3"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/sqs"
@@ -73,6 +74,8 @@ type Cloud struct {
 	STS *sts.Model
 	SQS *sqs.Model
 	S3  *s3.Model
+
+	Alarms *cloudwatch.Model
 	// Policies are the account's. A principal without any may do everything; see access.Book.
 	Policies *access.Book
 
@@ -105,7 +108,7 @@ func New(o Options) *Cloud {
 		SQS:      sqs.NewModel(sqs.Options{Clock: o.Clock, Account: o.Account, Region: o.Region, Readings: o.Readings}),
 		S3:       s3.NewModel(s3.Options{Clock: o.Clock, Account: o.Account, Region: o.Region, Readings: o.Readings}),
 	}
-	c.Policies.Readings = o.Readings
+	c.Policies.Readings, c.Alarms = o.Readings, cloudwatch.New()
 	c.STS.AddRootKey(o.AccessKeyID, o.SecretAccessKey)
 	c.verifier = sigv4.Verifier{Keys: c.STS, Now: o.Clock.Now}
 	if o.ClientClock != nil {
@@ -114,6 +117,7 @@ func New(o Options) *Cloud {
 	c.Register("sts", sts.NewHandler(c.STS))
 	c.Register("sqs", sqs.NewHandler(c.SQS))
 	c.Register("s3", s3.NewHandler(c.S3))
+	c.Register("monitoring", cloudwatch.NewHandler(c.Alarms))
 	return c
 }
 

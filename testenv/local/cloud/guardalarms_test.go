@@ -3,9 +3,7 @@ package cloud_test
 import (
 	"testing"
 
-	sdk "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-
-	"github.com/joiner-sh/joiner/testenv/local/cloud/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 )
 
 func TestAlarmsAreReadWithTheRightOnEveryResource(t *testing.T) {
@@ -13,11 +11,9 @@ func TestAlarmsAreReadWithTheRightOnEveryResource(t *testing.T) {
 		"*": "", "arn:aws:cloudwatch:us-west-2:123456789012:alarm:errors": "AccessDeniedException",
 	} {
 		g := startGuarded(t, allow("Alarms", "cloudwatch:DescribeAlarms", resource, ""))
-		m := cloudwatch.New()
-		m.PutMetric("errors")
-		g.Register("monitoring", cloudwatch.NewHandler(m))
-		_, err := sdk.NewFromConfig(g.config).DescribeAlarms(t.Context(),
-			&sdk.DescribeAlarmsInput{AlarmNames: []string{"errors"}})
+		g.Alarms.PutMetric("errors")
+		_, err := cloudwatch.NewFromConfig(g.config).DescribeAlarms(t.Context(),
+			&cloudwatch.DescribeAlarmsInput{AlarmNames: []string{"errors"}})
 		if code := codeOf(err); code != want {
 			t.Errorf("%s: %q, %v", resource, code, err)
 		}
