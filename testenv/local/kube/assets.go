@@ -16,11 +16,12 @@ const (
 	helmVersion = "v4.2.4"
 )
 
-// controlPlanes are the versions of Kubernetes that can be built, by minor, and the folders of the modules that pin them. The first is the default.
-var controlPlanes = []struct{ minor, version, dir string }{
-	{"1.36", "v1.36.3", "build"},
-	{"1.37", "v1.37.2", "build/v1.37"},
-	{"1.30", "v1.30.14", "build/v1.30"},
+// controlPlanes are the versions of Kubernetes that can be run, by minor, with that of etcd, and the folders of the
+// modules that pin them. The first is the default.
+var controlPlanes = []struct{ minor, version, etcd, dir string }{
+	{"1.36", "v1.36.3", "v3.6.8", "build"},
+	{"1.37", "v1.37.2", "v3.7.0", "build/v1.37"},
+	{"1.30", "v1.30.14", "v3.5.10", "build/v1.30"},
 }
 
 // minorVariable is the environment variable that names the minor of Kubernetes to build and run, such as 1.30.
@@ -58,6 +59,8 @@ type program struct {
 	pkg   string
 	build buildModule
 	path  func(*Assets) *string
+
+	published publisher // of the official binary
 }
 
 // buildModule is a Go module whose requirements pin the programs.
@@ -65,6 +68,7 @@ type buildModule struct {
 	dir     string // below this package's folder
 	version string // for the name of the cache folder
 	ldflags string
+	etcd    string // version of etcd; "" = it has none
 }
 
 // programs returns what a cluster is made of, of the minor of Kubernetes that is asked for.
@@ -76,7 +80,7 @@ func programs() ([]program, error) {
 			continue
 		}
 		control = buildModule{
-			dir: p.dir, version: p.version,
+			dir: p.dir, version: p.version, etcd: p.etcd,
 			ldflags: "-s -w -X " + stamp + ".gitVersion=" + p.version + " -X " + stamp + ".gitMajor=1" +
 				" -X " + stamp + ".gitMinor=" + strings.TrimPrefix(p.minor, "1.") + " -X " + stamp + ".gitTreeState=clean",
 		}
@@ -91,24 +95,31 @@ func programs() ([]program, error) {
 	nodes := buildModule{dir: "build/kwok", version: "kwok-" + kwokVersion, ldflags: "-s -w"}
 	charts := buildModule{dir: "build/helm", version: "helm-" + helmVersion, ldflags: "-s -w"}
 	return []program{
-		{"etcd", "go.etcd.io/etcd/server/v3", control, func(a *Assets) *string { return &a.Etcd }},
-		{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", control, func(a *Assets) *string { return &a.APIServer }},
-		{"kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", control, func(a *Assets) *string { return &a.Scheduler }},
-		{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", control, func(a *Assets) *string { return &a.ControllerManager }},
-		{"kubectl", "k8s.io/kubernetes/cmd/kubectl", control, func(a *Assets) *string { return &a.Kubectl }},
-		{"kwok", "sigs.k8s.io/kwok/cmd/kwok", nodes, func(a *Assets) *string { return &a.Kwok }},
-		{"helm", "helm.sh/helm/v4/cmd/helm", charts, func(a *Assets) *string { return &a.Helm }},
+		{"etcd", "go.etcd.io/etcd/server/v3", control, func(a *Assets) *string { return &a.Etcd }, etcdArchive},
+		{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", control,
+			func(a *Assets) *string { return &a.APIServer }, fileOfRelease},
+		{"kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", control,
+			func(a *Assets) *string { return &a.Scheduler }, fileOfRelease},
+		{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", control,
+			func(a *Assets) *string { return &a.ControllerManager }, fileOfRelease},
+		{"kubectl", "k8s.io/kubernetes/cmd/kubectl", control, func(a *Assets) *string { return &a.Kubectl }, fileOfRelease},
+		{"kwok", "sigs.k8s.io/kwok/cmd/kwok", nodes, func(a *Assets) *string { return &a.Kwok }, nobody},
+		{"helm", "helm.sh/helm/v4/cmd/helm", charts, func(a *Assets) *string { return &a.Helm }, nobody},
 	}, nil
 }
 
 // Binaries returns every program of Assets. One found in the folder that the
 // environment variable KUBEBUILDER_ASSETS names is used as it is, whatever its
 // version. The others come from the user's cache folder (os.UserCacheDir,
-// joiner/kube), where they are built first if they are not there: that takes
-// some ten minutes on two cores, the first time.
+// joiner/kube). Those that are not there are fetched first, the official ones
+// of Kubernetes and etcd, whose checksums must hold; what cannot be fetched is
+// built: that takes some ten minutes on two cores, the first time. The
+// variables JOINER_KUBERNETES_RELEASES and JOINER_ETCD_RELEASES name other
+// places to fetch from, laid out as dl.k8s.io/release and etcd's releases on
+// GitHub are; "off" has them built.
 //
-// progress takes a line when something is built, and one every few seconds
-// meanwhile; nothing is written when all is there. Several processes may call
+// progress takes a line when something is fetched or built, and one every few
+// seconds while it is built; nothing is written when all is there. Several processes may call
 // this at once: one builds, the others wait for it. The error of a build
 // carries the end of the compiler's output.
 func Binaries(ctx context.Context, progress io.Writer) (Assets, error) {
@@ -125,6 +136,7 @@ func Binaries(ctx context.Context, progress io.Writer) (Assets, error) {
 		given:      os.Getenv("KUBEBUILDER_ASSETS"),
 		progress:   progress,
 		programs:   wanted,
+		releases:   releasesFrom(os.Getenv),
 		moduleRoot: packageDir,
 	})
 }
@@ -136,6 +148,7 @@ type finder struct {
 	progress   io.Writer
 	programs   []program
 	moduleRoot func(context.Context) (string, error)
+	releases   releases
 }
 
 func find(ctx context.Context, f finder) (Assets, error) {
@@ -164,6 +177,7 @@ func find(ctx context.Context, f finder) (Assets, error) {
 			moduleDir: filepath.Join(root, filepath.FromSlash(group[0].build.dir)),
 			cacheDir:  f.cacheDir,
 			progress:  f.progress,
+			releases:  f.releases,
 			ordinal:   fmt.Sprintf("%d of %d", i+1, len(groups)),
 		}
 		dir, err := b.ensure(ctx)

@@ -19,6 +19,9 @@ func TestFoldersPinTheVersionsThatAreNamed(t *testing.T) {
 		if !strings.HasPrefix(p.version, "v"+p.minor+".") || !strings.Contains(string(data), "k8s.io/kubernetes "+p.version+" ") || !strings.Contains(string(data), "k8s.io/api => k8s.io/api "+staging+"\n") {
 			t.Errorf("%s/go.mod does not pin Kubernetes %s, or not its modules", p.dir, p.version)
 		}
+		if !strings.Contains(string(data), "go.etcd.io/etcd/server/v3 "+p.etcd+" ") {
+			t.Errorf("%s/go.mod does not pin etcd %s", p.dir, p.etcd)
+		}
 	}
 }
 

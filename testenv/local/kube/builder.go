@@ -29,10 +29,11 @@ type builder struct {
 	cacheDir  string
 	progress  io.Writer
 	ordinal   string // "1 of 2"
+	releases  releases
 }
 
-// ensure returns the folder of the built programs and builds those that are
-// absent. Each file appears complete or not at all.
+// ensure returns the folder of the programs. It fetches or builds those that
+// are absent. Each file appears complete or not at all.
 func (b builder) ensure(ctx context.Context) (string, error) {
 	dir, err := b.targetDir()
 	if err != nil {
@@ -52,6 +53,13 @@ func (b builder) ensure(ctx context.Context) (string, error) {
 	}
 	defer unlock()
 	absent := b.absent(dir) // some may have been built while we waited
+	if len(absent) == 0 {
+		return dir, nil
+	}
+	absent, err = b.releases.fetch(ctx, absent, dir, b.progress)
+	if err != nil {
+		return "", fmt.Errorf("fetch %s: %w", names(b.programs), err)
+	}
 	if len(absent) == 0 {
 		return dir, nil
 	}
@@ -120,8 +128,8 @@ func (b builder) build(ctx context.Context, programs []program, dir string) erro
 		return err
 	}
 	defer os.RemoveAll(partial)
-	// Without -trimpath, because the project's other builds have none: what all have in common, the standard library
-	// before all, is then compiled once.
+	// Without -trimpath, because the test environment's other builds have none: what all have in common, the standard
+	// library before all, is then compiled once.
 	args := []string{"build", "-v", "-mod=readonly", "-ldflags", programs[0].build.ldflags, "-o", partial + string(filepath.Separator)}
 	for _, p := range programs {
 		args = append(args, p.pkg)

@@ -2,8 +2,9 @@
 // kube-scheduler and kube-controller-manager as child processes on loopback,
 // with RBAC on and every address served over TLS except etcd's.
 //
-// It decides which binaries are run (KUBEBUILDER_ASSETS where set, else built
-// once from their Go modules into the user's cache), how the parts are wired
+// It decides which binaries are run (KUBEBUILDER_ASSETS where set, else the
+// official ones, fetched once into the user's cache, or built there from their
+// Go modules), how the parts are wired
 // and when they are ready. It has no kubelet: package machine turns instances
 // into Nodes. What is applied to the cluster is left to the caller.
 //
