@@ -17,6 +17,7 @@ const ofAWS = "github.com/aws/karpenter-provider-aws/test/suites/"
 var Suites = []Suite{
 	{Name: "core/regression", Package: "sigs.k8s.io/karpenter/test/suites/regression"},
 	{Name: "core/performance", Package: "sigs.k8s.io/karpenter/test/suites/performance", Measures: true},
+	{Name: "core/dra", Package: "sigs.k8s.io/karpenter/test/suites/dra"},
 	{Name: "aws/ami", Package: ofAWS + "ami", AWS: true},
 	{Name: "aws/consolidation", Package: ofAWS + "consolidation", AWS: true},
 	{Name: "aws/drift", Package: ofAWS + "drift", AWS: true},
