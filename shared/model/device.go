@@ -4,11 +4,12 @@ package model
 const PublishSeconds = 15 * 60
 
 // PodClaim is an entry of a pod's spec.resourceClaims: either a ResourceClaim by its name, or one that is made for the
-// pod from a ResourceClaimTemplate.
+// pod from a ResourceClaimTemplate. An extended resource that a DeviceClass stands for is one, too, with a Spec.
 type PodClaim struct {
-	Name     string `json:"name"` // within the pod
+	Name     string `json:"name"` // within the pod, or of the extended resource
 	Claim    string `json:"claim,omitempty"`
 	Template string `json:"template,omitempty"`
+	Spec     string `json:"spec,omitempty"` // of the claim, JSON
 }
 
 // ResourceClaim is a request for devices (dynamic resource allocation), and what was allocated for it.

@@ -36,10 +36,10 @@ func (c *Claims) Classes() []string {
 func (x *Index) ClaimsOf(pod *model.Pod, shape *model.PodShape) (*Claims, *Problem) {
 	x.prepare()
 	if x.blind {
-		return nil, &Problem{"spec.resourceClaims: no object of resource.k8s.io/v1 is known",
+		return nil, &Problem{fieldOf(shape.DeviceClaims) + ": no object of resource.k8s.io/v1 is known",
 			"use Kubernetes 1.34 or newer, upgrade the chart so that its objects can be read, and install the driver"}
 	}
-	out := &Claims{}
+	out := &Claims{Field: fieldOf(shape.DeviceClaims)}
 	var text strings.Builder
 	for i := range shape.DeviceClaims {
 		if problem := x.claim(out, &text, pod, &shape.DeviceClaims[i]); problem != nil {
@@ -52,13 +52,21 @@ func (x *Index) ClaimsOf(pod *model.Pod, shape *model.PodShape) (*Claims, *Probl
 	}
 	for _, class := range out.Classes() {
 		if _, err := x.classes.Get(class); err != nil {
-			return nil, &Problem{fmt.Sprintf("spec.resourceClaims: %v", err),
+			return nil, &Problem{fmt.Sprintf("%s: %v", out.Field, err),
 				"install the driver's DeviceClass, or name another"}
 		}
 	}
 	out.number = len(x.made) + 1
 	x.made[out.Text] = out
 	return out, nil
+}
+
+// fieldOf names the field of the pod that the claims are in.
+func fieldOf(list []model.PodClaim) string {
+	if slices.ContainsFunc(list, func(c model.PodClaim) bool { return c.Spec == "" }) || len(list) == 0 {
+		return "spec.resourceClaims"
+	}
+	return "spec.containers[].resources.requests[" + list[0].Name + "]"
 }
 
 // claim adds one of the pod's claims.
@@ -82,6 +90,10 @@ func (x *Index) claim(out *Claims, text *strings.Builder, pod *model.Pod, c *mod
 					pod.Namespace, c.Template)
 			}
 			source, spec = nil, t.Spec
+		}
+	case c.Spec != "":
+		if source = x.ofPods[podClaim{pod.UID, ""}]; source == nil || pod.UID == "" {
+			source, spec = nil, c.Spec
 		}
 	default:
 		return nil // a later Kubernetes may know more

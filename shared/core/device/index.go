@@ -72,7 +72,7 @@ func (x *Index) prepare() {
 	for i := range s.ResourceClaims {
 		c := &s.ResourceClaims[i]
 		x.claims[c.Namespace+"/"+c.Name] = c
-		if c.PodUID != "" && c.PodClaim != "" {
+		if c.PodUID != "" { // for its extended resources without the name of an entry
 			x.ofPods[podClaim{c.PodUID, c.PodClaim}] = c
 		}
 		if !x.free(c) {

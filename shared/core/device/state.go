@@ -47,6 +47,8 @@ type podClaim struct{ pod, claim string }
 type Claims struct {
 	// Text is equal for pods that claim the same, where claims that several pods may use are the same by name.
 	Text string
+	// Field of the pod that says so.
+	Field string
 	// Pins say where what is allocated to the pod already can be used: one term of each must hold.
 	Pins [][]model.NodeTerm
 	// Shared are claims, as namespace/name, that are the pod's with others, and that nothing is allocated for yet: all

@@ -405,3 +405,57 @@ func TestF095PodsThatMoveNeedDevicesWhereTheyGo(t *testing.T) {
 		}
 	}
 }
+
+// requesting has pods request so many of an extended resource.
+func requesting(resource string, count int64) func(*model.PodShape) {
+	return func(s *model.PodShape) { s.Requests[resource] = count }
+}
+
+// M76: kube-scheduler claims devices for pods that request an extended resource which a DeviceClass stands for. So
+// they go to nodes whose devices are published and free, and new nodes are of types that have them.
+func TestF095ExtendedResourcesAreClaimsWhereAClassStandsForThem(t *testing.T) {
+	for _, resource := range []string{"example.com/gpu", "deviceclass.resource.kubernetes.io/gpu.nvidia.com"} {
+		w := newWorld(64).pool("general", nil).gpuClass().gpuNode("node", "g5.12xlarge", 3, nil)
+		w.in.Snapshot.DeviceClasses[0].Spec = `{"extendedResourceName":"example.com/gpu",` +
+			`"selectors":[{"cel":{"expression":"device.driver == 'gpu.nvidia.com'"}}]}`
+		ofPod := func(c *model.ResourceClaim) {
+			allocatedOn("node", []string{"r"}, "gpu-1")(c)
+			c.PodUID = "uid-r"
+		}
+		w.running("r", "node", requesting(resource, 1)).resourceClaim("made", exactly(1, ""), ofPod)
+		w.pods("p", 3, requesting(resource, 1))
+		before := fmt.Sprint(w.in.Snapshot.Shapes)
+		plan := Plan(w.in)
+		if got := podsOn(plan)["node"]; got != 2 {
+			t.Errorf("%s: %d pods go to the node with two free devices", resource, got)
+		}
+		if len(plan.Claims) != 1 || !strings.HasPrefix(plan.Claims[0].Offering.InstanceType, "g5") {
+			t.Fatalf("%s: got claims %+v, want one of a type with GPUs for the third pod", resource, plan.Claims)
+		}
+		claim := &plan.Claims[0]
+		if _, is := claim.Requests[resource]; is || !slices.Equal(claim.DeviceDrivers, []string{gpuDriver}) {
+			t.Errorf("%s: its node is waited for until it has %v and drivers %v have published", resource,
+				claim.Requests, claim.DeviceDrivers)
+		}
+		if fmt.Sprint(w.in.Snapshot.Shapes) != before {
+			t.Errorf("%s: the plan changed the snapshot", resource)
+		}
+		w.pods("many", 1, requesting(resource, 99))
+		refused := Plan(w.in).Unschedulable
+		if len(refused) != 1 || refused[0].Reasons[0].Code != DevicesUnavailable || !strings.HasPrefix(
+			refused[0].Reasons[0].Message, "spec.containers[].resources.requests["+resource+"]: ") {
+			t.Errorf("%s: of 99 devices it is said %+v", resource, refused)
+		}
+	}
+}
+
+// M76: where a node has the resource by a device plugin it is no claim.
+func TestF095ExtendedResourcesOfDevicePluginsAreNoClaims(t *testing.T) {
+	w := newWorld(64).pool("general", nil).gpuClass().gpuNode("node", "g5.12xlarge", 0, nil)
+	w.in.Snapshot.DeviceClasses[0].Spec = `{"extendedResourceName":"example.com/gpu"}`
+	w.in.Snapshot.Nodes[0].Allocatable["example.com/gpu"] = 2
+	w.pods("p", 3, requesting("example.com/gpu", 1))
+	if got := podsOn(Plan(w.in))["node"]; got != 2 {
+		t.Errorf("%d pods go to the node with two by a device plugin", got)
+	}
+}

@@ -19,14 +19,19 @@ import (
 // pods are bound, in what is used of limits and in which pods are to be placed. Claims come and go, too; of one name
 // they are the same but for their pods. What the others of an Input say has to stay as it was. A simulator is for one
 // goroutine.
-type Simulator struct{ knowledge }
+type Simulator struct {
+	knowledge
+	extended map[string]string // DeviceClasses that extended resources stand for
+}
 
 // NewSimulator prepares for plans that differ from the input as said above.
 func NewSimulator(in Input) *Simulator {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d := &Simulator{knowledge{dims: everyDimension(in.Snapshot), facts: group.NewShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: existing.NewMemory(len(in.Snapshot.Shapes))}}
+	extended := group.Extended(in.Snapshot)
+	in.Snapshot = group.WithClaims(in.Snapshot, extended)
+	d := &Simulator{extended: extended, knowledge: knowledge{dims: everyDimension(in.Snapshot), facts: group.NewShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: existing.NewMemory(len(in.Snapshot.Shapes))}}
 	d.facts.Dims = d.dims
 	d.markets, d.daemons = offerings.NewMarkets(&in, d.dims), offerings.DaemonsOf(in.Snapshot, d.dims)
 	d.pools = offerings.NewPools(&in, d.dims, d.markets, d.daemons)
@@ -52,6 +57,7 @@ func (d *Simulator) Plan(in Input, tries int) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
+	in.Snapshot = group.WithClaims(in.Snapshot, d.extended)
 	d.nodes.Begin(&in)
 	return question{&in, &d.knowledge, tries}.answer()
 }
@@ -71,6 +77,7 @@ type Rates struct {
 // NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved
 // capacity, whose price says nothing, is left out.
 func (d *Simulator) NewRates(in Input) *Rates {
+	in.Snapshot = group.WithClaims(in.Snapshot, d.extended)
 	pending, moving := pendingPods(&in)
 	rules := group.NewPodRules(in.Snapshot, group.NoPreferences)
 	classifier := &group.Classifier{Snapshot: in.Snapshot, Facts: d.facts, Rules: rules, Volumes: volume.New(in.Snapshot),

@@ -22,6 +22,14 @@ func DevicesOf(in *input.Input, moving map[int]bool, asIs bool) *device.Index {
 	return device.New(in.Snapshot, in.Catalogs, moving, now)
 }
 
+// Extended returns the DeviceClasses that extended resources stand for.
+func Extended(s *model.Snapshot) map[string]string { return device.Extended(s) }
+
+// WithClaims returns the snapshot with claims for devices in the place of requests for these extended resources.
+func WithClaims(s *model.Snapshot, extended map[string]string) *model.Snapshot {
+	return device.WithClaims(s, extended)
+}
+
 // devices is what a pod's claims for devices say.
 type devices struct {
 	claims *device.Claims
@@ -45,7 +53,7 @@ func (c *Classifier) devicesOf(pod *model.Pod, shape *model.PodShape) (out devic
 		}
 		if out.pins = read; no != nil || len(read) == 0 {
 			return out, "", &model.Reason{Code: input.DevicesUnavailable,
-				Message: "spec.resourceClaims: what is allocated to its claims is not all on one node",
+				Message: claims.Field + ": what is allocated to its claims is not all on one node",
 				Remedy:  "delete the pods that use the claims, so that they are allocated anew"}
 		}
 	}
@@ -75,7 +83,7 @@ func (c *PodGroup) claim(rules *PodRules, d *devices) {
 		}
 		if len(c.Terms) == 0 {
 			c.nowhere(&model.Reason{Code: input.DevicesUnavailable,
-				Message: "spec.resourceClaims: devices are allocated to it, and no new node has them",
+				Message: d.claims.Field + ": devices are allocated to it, and no new node has them",
 				Remedy:  "wait until there is room on the node that has the devices, or delete the pods that use them"})
 		}
 		c.Needs = c.Terms
@@ -148,7 +156,7 @@ func (c *PodGroup) suit(index *device.Index) {
 	suiting := []requirement.Requirements{{model.LabelInstanceType: requirement.Values(types...)}}
 	if c.Terms = terms.Cross(c.Terms, suiting); len(c.Terms) == 0 {
 		c.nowhere(&model.Reason{Code: input.DevicesUnavailable,
-			Message: "spec.resourceClaims: the instance types whose devices suffice are not those that spec.nodeSelector " +
+			Message: c.Devices[0].Field + ": the instance types whose devices suffice are not those that spec.nodeSelector " +
 				"and spec.affinity.nodeAffinity allow: " + offering.AbbreviateValues(types),
 			Remedy: "allow one of those instance types, or claim other devices"})
 		return
@@ -158,7 +166,7 @@ func (c *PodGroup) suit(index *device.Index) {
 
 // noType says why no instance type's devices suffice.
 func noType(index *device.Index, list []*device.Claims) *model.Reason {
-	out := &model.Reason{Code: input.DevicesUnavailable, Message: "spec.resourceClaims: ",
+	out := &model.Reason{Code: input.DevicesUnavailable, Message: list[0].Field + ": ",
 		Remedy: "claim devices that an instance type has, or start a node of the type by other means once: " +
 			"ResourceSlices of its drivers then say what devices such nodes have"}
 	have, failed := 0, ""

@@ -1,0 +1,93 @@
+package device
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	resourceapi "k8s.io/api/resource/v1"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Extended returns the DeviceClasses that extended resources stand for, by the resource's name: kube-scheduler claims
+// devices of the class for pods that request it. A resource that a node has by a device plugin is none of them.
+func Extended(s *model.Snapshot) map[string]string {
+	out := make(map[string]string)
+	for i := range s.DeviceClasses {
+		class := &s.DeviceClasses[i]
+		if !strings.Contains(class.Spec, "extendedResourceName") {
+			continue
+		}
+		var spec resourceapi.DeviceClassSpec
+		if json.Unmarshal([]byte(class.Spec), &spec) != nil || spec.ExtendedResourceName == nil {
+			continue
+		}
+		if first, is := out[*spec.ExtendedResourceName]; !is || class.Name < first {
+			out[*spec.ExtendedResourceName] = class.Name
+		}
+	}
+	for i := range s.Shapes {
+		for name := range s.Shapes[i].Requests { // into a map: the order does not matter
+			if class, is := strings.CutPrefix(name, resourceapi.ResourceDeviceClassPrefix); is {
+				out[name] = class
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	for i := range s.Nodes {
+		for name, amount := range s.Nodes[i].Allocatable { // each on its own: the order does not matter
+			if amount > 0 {
+				delete(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// WithClaims returns the snapshot with claims for devices in the place of requests for these extended resources; the
+// snapshot itself where no pod has any.
+func WithClaims(s *model.Snapshot, extended map[string]string) *model.Snapshot {
+	asks := func(shape *model.PodShape) []string {
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(extended)), func(name string) bool {
+			return shape.Requests[name] <= 0
+		})
+	}
+	some := func(shape model.PodShape) bool { return len(asks(&shape)) > 0 }
+	if len(extended) == 0 || !slices.ContainsFunc(s.Shapes, some) {
+		return s
+	}
+	out := *s
+	out.Shapes = slices.Clone(s.Shapes)
+	for i := range out.Shapes {
+		shape := &out.Shapes[i]
+		names := asks(shape)
+		if len(names) == 0 {
+			continue
+		}
+		requests := maps.Clone(shape.Requests)
+		shape.DynamicResource, shape.DeviceClaims = true, slices.Clone(shape.DeviceClaims)
+		for _, name := range names {
+			shape.DeviceClaims = append(shape.DeviceClaims, model.PodClaim{Name: name,
+				Spec: exactly(extended[name], requests[name])})
+			delete(requests, name)
+		}
+		shape.Requests = requests
+	}
+	return &out
+}
+
+// exactly is the spec of a claim for so many devices of a class.
+func exactly(class string, count int64) string {
+	spec := resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{
+		Name: "request", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: class,
+			AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: count}}}}}
+	text, err := json.Marshal(&spec)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
