@@ -345,7 +345,7 @@ var defects = []defect{
 	{"looks in between ask for looks", disrupt + "propose.go",
 		"r.found(r.snapshot, r.catalog.Version, again, plan.Constrained)", "r.found(r.snapshot, r.catalog.Version, plan.ReplanUnix, plan.Constrained)"},
 	{"budgets do not count what commands hold", disruption + "budget.go",
-		"if node.command != nil || node.Claim.Ending() ||", "if node.Claim.Ending() && node.command != nil ||"},
+		"node.command != nil || c.deleted[node.Claim.Name]", "c.deleted[node.Claim.Name]"},
 	{"budgets of any time taken for open", disruption + "budget/budget.go", "\t\tif active {\n", "\t\tif active && b.Schedule == \"\" {\n"},
 	{"taint left on what is not given back", disrupt + "advance.go",
 		"\t\terrs[i] = s.free(ctx, tainted{t.Node, t.NodeUID, t.claim})\n", "\t\terrs[i] = s.show(ctx, t.claim, \"\", \"\")\n"},
