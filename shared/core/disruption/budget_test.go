@@ -11,8 +11,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// V128: what budgets say counts nodes that are disrupted already apart from those of the same plan.
-func TestV128BudgetsSayWhatComesFirst(t *testing.T) {
+// U11, V128: what budgets say counts nodes that are disrupted already apart from those of the same plan.
+func TestU11V128BudgetsSayWhatComesFirst(t *testing.T) {
 	w := newWorld().pool("general", budgets(model.Budget{Nodes: "3"}))
 	for i := range 5 {
 		w.node(fmt.Sprintf("n%d", i), "general")

@@ -39,8 +39,8 @@ func TestF023ExtendedResourcesNeedTypesThatHaveThem(t *testing.T) {
 	refusedWith(t, plan, "none-00000", ResourcesTooLarge)
 }
 
-// V129: a device that no type of the pool has is said as that, and which categories of types have it.
-func TestV129ADeviceNamesTheCategoriesThatHaveIt(t *testing.T) {
+// U13, V129: a device that no type of the pool has is said as that, and which categories of types have it.
+func TestU13V129ADeviceNamesTheCategoriesThatHaveIt(t *testing.T) {
 	w := newWorld(96).pool("general", func(p *model.Pool) {
 		p.Template.Requirements = []model.Requirement{oneOf(requirement.InstanceCategory, "c", "m")}
 	})

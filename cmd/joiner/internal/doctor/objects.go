@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/check"
 	"github.com/joiner-sh/joiner/shared/api/crds"
+	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // classes says what the catalog function found wrong with node classes: selectors that match nothing, roles, dry runs
@@ -23,17 +25,8 @@ func (c *cluster) classes(ctx context.Context) ([]check.Finding, error) {
 	}
 	var found []check.Finding
 	for i := range ledger.Classes {
-		record := &ledger.Classes[i]
-		for _, problem := range record.Status.Problems {
-			f := check.Finding{
-				Level: check.Fail, Object: c.reg.Cluster + " EC2NodeClass " + record.Name,
-				Seen: fmt.Sprintf("%s: %s", problem.Reason, problem.Message),
-				Do: "kubectl describe ec2nodeclass " + record.Name +
-					" has its conditions; correct the class, or tag what its selectors name",
-			}
-			if problem.Unknown {
-				f.Level, f.Do = check.Warn, "it is unknown; read the log of joiner-catalog if it stays so"
-			}
+		if f, is := classFinding(&ledger.Classes[i]); is {
+			f.Object = c.reg.Cluster + " EC2NodeClass " + ledger.Classes[i].Name
 			found = append(found, f)
 		}
 	}
@@ -43,6 +36,30 @@ func (c *cluster) classes(ctx context.Context) ([]check.Finding, error) {
 				"validation", len(ledger.Classes)), "")
 	}
 	return found, nil
+}
+
+// classFinding is what is wrong with a class, in one line; false where nothing is. What is not known because of
+// something that is wrong is left out.
+func classFinding(record *model.ClassRecord) (check.Finding, bool) {
+	var wrong, unknown []string
+	for _, problem := range record.Status.Problems {
+		text := fmt.Sprintf("%s: %s", problem.Reason, problem.Message)
+		if problem.Unknown {
+			unknown = append(unknown, text)
+		} else {
+			wrong = append(wrong, text)
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return check.Finding{Level: check.Fail, Seen: strings.Join(wrong, "; "),
+			Do: "kubectl describe ec2nodeclass " + record.Name +
+				" has its conditions; correct the class, or tag what its selectors name"}, true
+	case len(unknown) > 0:
+		return check.Finding{Level: check.Warn, Seen: strings.Join(unknown, "; "),
+			Do: "it is unknown; read the log of joiner-catalog if it stays so"}, true
+	}
+	return check.Finding{}, false
 }
 
 // objects compares what is in the cluster of the chart with what this command and the functions are of.

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// V131: what is wrong comes first; the table is named where there is no installation.
-func TestV131TheCauseOfAnUnreadInstallationComesFirst(t *testing.T) {
+// U10, V131: what is wrong comes first; the table is named where there is no installation.
+func TestU10V131TheCauseOfAnUnreadInstallationComesFirst(t *testing.T) {
 	for want, err := range map[string]error{
 		"find AWS credentials: set AWS_PROFILE, or log in (aws sso login)":                                                                            errors.New("get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found"),
 		"find the host ssm.us-wset-2.amazonaws.com: check the network, and the region us-west-2":                                                      fmt.Errorf("read: %w", &net.DNSError{Name: "ssm.us-wset-2.amazonaws.com"}),
