@@ -42,6 +42,8 @@ type ResourceClaimTemplate struct {
 type DeviceClass struct {
 	Name string `json:"name"`
 	Spec string `json:"spec"` // as the object has it, JSON
+
+	CreatedUnix int64 `json:"created,omitempty"` // of several for one extended resource the newest counts
 }
 
 // ResourceSlice is some of the devices that a driver has.

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -12,9 +13,11 @@ import (
 )
 
 // Extended returns the DeviceClasses that extended resources stand for, by the resource's name: kube-scheduler claims
-// devices of the class for pods that request it. A resource that a node has by a device plugin is none of them.
+// devices of the class for pods that request it. Of several classes the newest counts, and of those the first by name.
+// A resource that a node has by a device plugin is none of them. Source: package extendedresourcecache of
+// k8s.io/dynamic-resource-allocation.
 func Extended(s *model.Snapshot) map[string]string {
-	out := make(map[string]string)
+	out, made := make(map[string]string), make(map[string]int64)
 	for i := range s.DeviceClasses {
 		class := &s.DeviceClasses[i]
 		if !strings.Contains(class.Spec, "extendedResourceName") {
@@ -24,8 +27,10 @@ func Extended(s *model.Snapshot) map[string]string {
 		if json.Unmarshal([]byte(class.Spec), &spec) != nil || spec.ExtendedResourceName == nil {
 			continue
 		}
-		if first, is := out[*spec.ExtendedResourceName]; !is || class.Name < first {
-			out[*spec.ExtendedResourceName] = class.Name
+		name := *spec.ExtendedResourceName
+		other, is := out[name]
+		if !is || cmp.Or(cmp.Compare(made[name], class.CreatedUnix), strings.Compare(class.Name, other)) < 0 {
+			out[name], made[name] = class.Name, class.CreatedUnix
 		}
 	}
 	for i := range s.Shapes {

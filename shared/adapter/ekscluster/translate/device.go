@@ -100,7 +100,8 @@ func ResourceClaimTemplate(object *unstructured.Unstructured) model.ResourceClai
 
 // DeviceClass translates a class of devices.
 func DeviceClass(object *unstructured.Unstructured) model.DeviceClass {
-	return model.DeviceClass{Name: object.GetName(), Spec: partOf(object, "spec")}
+	created := object.GetCreationTimestamp()
+	return model.DeviceClass{Name: object.GetName(), Spec: partOf(object, "spec"), CreatedUnix: max(0, created.Unix())}
 }
 
 // ResourceSlice translates some of a driver's devices. Of devices that belong to no single node it keeps the driver.
