@@ -53,9 +53,10 @@ func Extended(s *model.Snapshot) map[string]string {
 	return out
 }
 
-// WithClaims returns the snapshot with claims for devices in the place of requests for these extended resources; the
-// snapshot itself where no pod has any.
-func WithClaims(s *model.Snapshot, extended map[string]string) *model.Snapshot {
+// WithClaims returns the snapshot with claims for devices in the place of requests for extended resources that
+// DeviceClasses stand for; the snapshot itself where no pod has any.
+func WithClaims(s *model.Snapshot) *model.Snapshot {
+	extended := Extended(s)
 	asks := func(shape *model.PodShape) []string {
 		return slices.DeleteFunc(slices.Sorted(maps.Keys(extended)), func(name string) bool {
 			return shape.Requests[name] <= 0

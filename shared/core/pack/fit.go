@@ -20,7 +20,7 @@ func NewFitChecker(in Input) *FitChecker {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	in.Snapshot = group.WithClaims(in.Snapshot, group.Extended(in.Snapshot))
+	in.Snapshot = group.WithClaims(in.Snapshot)
 	in.Claims = nil
 	b := prepare(question{in: &in}, group.NoPreferences, true)
 	f := &FitChecker{solver: b, numbers: make(map[string]int), podGroupOf: make(map[int]*group.PodGroup), placements: make(map[*group.PodGroup]*placing.Placement)}

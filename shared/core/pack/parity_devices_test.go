@@ -3,6 +3,7 @@ package pack
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -436,6 +437,11 @@ func TestF095ExtendedResourcesAreClaimsWhereAClassStandsForThem(t *testing.T) {
 		if _, is := claim.Requests[resource]; is || !slices.Equal(claim.DeviceDrivers, []string{gpuDriver}) {
 			t.Errorf("%s: its node is waited for until it has %v and drivers %v have published", resource,
 				claim.Requests, claim.DeviceDrivers)
+		}
+		simulated := NewSimulator(w.in).Plan(w.in, 0)
+		if !maps.Equal(podsOn(simulated), podsOn(plan)) ||
+			len(simulated.Claims) != 1 || !slices.Equal(simulated.Claims[0].DeviceDrivers, claim.DeviceDrivers) {
+			t.Errorf("%s: a simulator plans %+v, want %+v", resource, simulated, plan)
 		}
 		if fmt.Sprint(w.in.Snapshot.Shapes) != before {
 			t.Errorf("%s: the plan changed the snapshot", resource)

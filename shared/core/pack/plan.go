@@ -25,7 +25,7 @@ func Plan(in Input) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	in.Snapshot = group.WithClaims(in.Snapshot, group.Extended(in.Snapshot))
+	in.Snapshot = group.WithClaims(in.Snapshot)
 	return question{in: &in}.answer()
 }
 

@@ -21,7 +21,7 @@ import (
 // goroutine.
 type Simulator struct {
 	knowledge
-	extended map[string]string // DeviceClasses that extended resources stand for
+	shapes []model.PodShape // with claims for extended resources that DeviceClasses stand for; nil = no pod has any
 }
 
 // NewSimulator prepares for plans that differ from the input as said above.
@@ -29,13 +29,26 @@ func NewSimulator(in Input) *Simulator {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	extended := group.Extended(in.Snapshot)
-	in.Snapshot = group.WithClaims(in.Snapshot, extended)
-	d := &Simulator{extended: extended, knowledge: knowledge{dims: everyDimension(in.Snapshot), facts: group.NewShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: existing.NewMemory(len(in.Snapshot.Shapes))}}
+	asked := in.Snapshot
+	in.Snapshot = group.WithClaims(asked)
+	d := &Simulator{knowledge: knowledge{dims: everyDimension(in.Snapshot), facts: group.NewShapeFacts(in.Snapshot.Shapes, in.IgnorePreferences), nodes: existing.NewMemory(len(in.Snapshot.Shapes))}}
+	if in.Snapshot != asked {
+		d.shapes = in.Snapshot.Shapes
+	}
 	d.facts.Dims = d.dims
 	d.markets, d.daemons = offerings.NewMarkets(&in, d.dims), offerings.DaemonsOf(in.Snapshot, d.dims)
 	d.pools = offerings.NewPools(&in, d.dims, d.markets, d.daemons)
 	return d
+}
+
+// withClaims returns the snapshot of a plan with the shapes that the simulator was prepared for.
+func (d *Simulator) withClaims(snapshot *model.Snapshot) *model.Snapshot {
+	if d.shapes == nil {
+		return snapshot
+	}
+	out := *snapshot
+	out.Shapes = d.shapes
+	return &out
 }
 
 // everyDimension returns the resources that any pod asks for, whether it is to be placed or not.
@@ -57,7 +70,7 @@ func (d *Simulator) Plan(in Input, tries int) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	in.Snapshot = group.WithClaims(in.Snapshot, d.extended)
+	in.Snapshot = d.withClaims(in.Snapshot)
 	d.nodes.Begin(&in)
 	return question{&in, &d.knowledge, tries}.answer()
 }
@@ -77,7 +90,7 @@ type Rates struct {
 // NewRates prices the pods in.Pending names; plans of the simulator in one way only go by that from then on. Reserved
 // capacity, whose price says nothing, is left out.
 func (d *Simulator) NewRates(in Input) *Rates {
-	in.Snapshot = group.WithClaims(in.Snapshot, d.extended)
+	in.Snapshot = d.withClaims(in.Snapshot)
 	pending, moving := pendingPods(&in)
 	rules := group.NewPodRules(in.Snapshot, group.NoPreferences)
 	classifier := &group.Classifier{Snapshot: in.Snapshot, Facts: d.facts, Rules: rules, Volumes: volume.New(in.Snapshot),

@@ -22,13 +22,9 @@ func DevicesOf(in *input.Input, moving map[int]bool, asIs bool) *device.Index {
 	return device.New(in.Snapshot, in.Catalogs, moving, now)
 }
 
-// Extended returns the DeviceClasses that extended resources stand for.
-func Extended(s *model.Snapshot) map[string]string { return device.Extended(s) }
-
-// WithClaims returns the snapshot with claims for devices in the place of requests for these extended resources.
-func WithClaims(s *model.Snapshot, extended map[string]string) *model.Snapshot {
-	return device.WithClaims(s, extended)
-}
+// WithClaims returns the snapshot with claims for devices in the place of requests for extended resources that
+// DeviceClasses stand for; the snapshot itself where no pod has any.
+func WithClaims(s *model.Snapshot) *model.Snapshot { return device.WithClaims(s) }
 
 // devices is what a pod's claims for devices say.
 type devices struct {
