@@ -93,12 +93,7 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 	listed := w.Listed
 	if o.some() {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r e2e.Row) bool { return !chosen(r) })
-		listed = map[string][]string{}
-		for _, r := range rows {
-			if slices.Contains(w.Listed[r.Suite], r.Spec) {
-				listed[r.Suite] = append(listed[r.Suite], r.Spec)
-			}
-		}
+		listed = o.listed(w.Listed, rows, focus)
 	}
 	j := e2e.Evaluate(rows, listed, chosen, outcomes)
 	for _, fault := range j.Faults {
@@ -112,6 +107,22 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 		}
 	}
 	return len(j.Faults) > 0, nil
+}
+
+// listed returns the specs of suites that flags pick: those with the rows, and those that the focus matches where rows
+// are picked by nothing else, so that a spec without a row is found.
+func (o options) listed(all map[string][]string, rows []e2e.Row, focus *regexp.Regexp) map[string][]string {
+	out := map[string][]string{}
+	for suite, texts := range all {
+		out[suite] = nil // also of a suite that has none, so that a row which no spec needs is found
+		for _, text := range texts {
+			has := func(r e2e.Row) bool { return r.Suite == suite && r.Spec == text }
+			if focus.MatchString(text) && (!o.untried || slices.ContainsFunc(rows, has)) {
+				out[suite] = append(out[suite], text)
+			}
+		}
+	}
+	return out
 }
 
 func report(o e2e.Outcome) {
