@@ -11,6 +11,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -83,23 +84,23 @@ func (g *gathered) sell(ctx context.Context, w World) {
 
 // restrict has a NodePool buy only the types named.
 func (g *gathered) restrict(pool string, types []string) {
+	g.editPools(func(name string) bool { return name == pool }, func(spec map[string]any) {
+		requirements, _ := spec["requirements"].([]any)
+		only := map[string]any{"key": corev1.LabelInstanceTypeStable, "operator": "In", "values": types}
+		spec["requirements"] = append(requirements, only)
+	})
+}
+
+// editPools changes spec.template.spec of the NodePools whose names are chosen.
+func (g *gathered) editPools(chosen func(name string) bool, change func(spec map[string]any)) {
 	for i, text := range g.objects {
-		var o struct {
-			Kind     string                     `json:"kind"`
-			Metadata struct{ Name string }      `json:"metadata"`
-			Spec     map[string]any             `json:"spec"`
-			Rest     map[string]json.RawMessage `json:"-"`
-		}
-		must(json.Unmarshal(text, &o))
-		if o.Kind != "NodePool" || o.Metadata.Name != pool {
+		var o unstructured.Unstructured
+		must(json.Unmarshal(text, &o.Object))
+		if o.GetKind() != "NodePool" || !chosen(o.GetName()) {
 			continue
 		}
-		var whole map[string]any
-		must(json.Unmarshal(text, &whole))
-		spec := whole["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
-		requirements, _ := spec["requirements"].([]any)
-		spec["requirements"] = append(requirements, map[string]any{"key": corev1.LabelInstanceTypeStable, "operator": "In", "values": types})
-		changed, err := json.Marshal(whole)
+		change(o.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any))
+		changed, err := json.Marshal(o.Object)
 		must(err)
 		g.objects[i] = changed
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -70,14 +69,14 @@ func EvaluateOverlays(ctx context.Context, w World, overlays []v1alpha1.NodeOver
 		}
 	}
 	for pool, types := range g.types {
-		var list struct{ Items []listed }
+		var list []listed
 		text := g.run(ctx, []string{"types", "--nodepool", pool, "--output", "json"}, 1)
 		if len(text) == 0 {
 			continue // it can buy nothing
 		}
-		must(json.Unmarshal(text, &list.Items))
-		for i := range list.Items {
-			l := &list.Items[i]
+		must(json.Unmarshal(text, &list))
+		for i := range list {
+			l := &list[i]
 			at := slices.IndexFunc(types, func(t *cloudprovider.InstanceType) bool { return t.Name == l.Name })
 			if at >= 0 {
 				out.Changes = append(out.Changes, changes(pool, types[at], l))
@@ -90,17 +89,8 @@ func EvaluateOverlays(ctx context.Context, w World, overlays []v1alpha1.NodeOver
 // widen takes their requirements off the NodePools: `joiner types` lists what a NodePool can buy, and specs look at all
 // that is sold to it.
 func (g *gathered) widen() {
-	for i, text := range g.objects {
-		var o map[string]any
-		must(json.Unmarshal(text, &o))
-		if o["kind"] != "NodePool" {
-			continue
-		}
-		delete(o["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any), "requirements")
-		changed, err := json.Marshal(o)
-		must(err)
-		g.objects[i] = changed
-	}
+	every := func(string) bool { return true }
+	g.editPools(every, func(spec map[string]any) { delete(spec, "requirements") })
 }
 
 // invalid is the message of an overlay.
@@ -123,7 +113,7 @@ func changes(pool string, sold *cloudprovider.InstanceType, l *listed) Change {
 		if was, there := sold.Capacity[name]; !there && amount.IsZero() {
 			continue
 		} else if !there || amount.Cmp(was) != 0 {
-			c.Capacity[name] = resource.MustParse(amount.String())
+			c.Capacity[name] = amount
 		}
 	}
 	return c
