@@ -96,3 +96,20 @@ func TestLintForPeople(t *testing.T) {
 			out: "Write nodes if that is meant, or apply it too."},
 	)
 }
+
+// U36: plan says which NodePools it leaves out because their class is EKS Auto Mode's.
+func TestU36PlanWarnsOfNodePoolsOfAutoMode(t *testing.T) {
+	pool := func(group, kind string) string {
+		return "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: a}, spec: {template: {spec: {" +
+			"nodeClassRef: {group: " + group + ", kind: " + kind + ", name: default}}}}}\n"
+	}
+	_, _, errs := joiner(pool("eks.amazonaws.com", "NodeClass"), "plan", "provision", "-f", "-")
+	if !strings.Contains(errs, "NodePool a is left out: spec.template.spec.nodeClassRef names "+
+		"eks.amazonaws.com/NodeClass default") || !strings.Contains(errs, "karpenter.k8s.aws/EC2NodeClass") {
+		t.Errorf("it warns: %s", errs)
+	}
+	_, _, errs = joiner(pool("karpenter.k8s.aws", "EC2NodeClass"), "plan", "provision", "-f", "-")
+	if strings.Contains(errs, "is left out") {
+		t.Errorf("of its own class it warns: %s", errs)
+	}
+}

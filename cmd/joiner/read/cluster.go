@@ -2,6 +2,7 @@ package read
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -234,6 +235,7 @@ func (c *collector) cluster(options Options) *Cluster {
 	if more := len(c.notes) - maxNotes; more > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("and the same of %d more objects", more))
 	}
+	out.Warnings = append(out.Warnings, ofOtherProviders(out.Manifest)...)
 	c.buffers(out)
 	byName := func(a, b kind) int { return strings.Compare(a.String(), b.String()) }
 	for _, k := range slices.SortedFunc(maps.Keys(c.left), byName) {
@@ -286,6 +288,30 @@ func leftOut(k kind, n int) string {
 		why = fmt.Sprintf("the kind is read in version %s; convert it", version)
 	}
 	return objects + " left out: " + why
+}
+
+// ofOtherProviders says which NodePools name a class of another provider, such as EKS Auto Mode's: nothing is planned
+// for them. There is a sentence for each of the first few.
+func ofOtherProviders(manifests []Manifest) []string {
+	var out []string
+	for i := range manifests {
+		m := &manifests[i]
+		var pool apiv1.NodePool
+		if m.Kind != apiv1.KindNodePool || json.Unmarshal(m.Text, &pool) != nil {
+			continue // what cannot be decoded has an error of its own
+		}
+		ref := &pool.Spec.Template.Spec.NodeClassRef
+		if ref.Kind == "" || ref.Group == awsv1.GroupVersion.Group && ref.Kind == awsv1.KindEC2NodeClass {
+			continue
+		}
+		out = append(out, fmt.Sprintf("NodePool %s is left out: spec.template.spec.nodeClassRef names %s/%s %s, "+
+			"a class of another provider; Joiner launches nodes of %s/%s", m.Name, ref.Group, ref.Kind, ref.Name,
+			awsv1.GroupVersion.Group, awsv1.KindEC2NodeClass))
+	}
+	if more := len(out) - maxNotes; more > 0 {
+		out = append(out[:maxNotes:maxNotes], fmt.Sprintf("and %d more NodePools of other providers", more))
+	}
+	return out
 }
 
 // Changes reads NodePools, EC2NodeClasses and NodeOverlays that are not applied yet, as Files does; a flag gives the

@@ -166,7 +166,7 @@ func TestChangesReadsPoolsAndClassesAlone(t *testing.T) {
 		"":                               "--with ",
 		ledgerPool + ledgerNode("a", ""): "document 2: Node a: not a EC2NodeClass or NodeOverlay or NodePool; include it with -f",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}":                                                 "document 1: ConfigMap: not a EC2NodeClass or NodeOverlay or NodePool",
-		strings.Replace(ledgerPool, "kind: EC2NodeClass", "kind: Other", 1):                                      "it has no NodePool, EC2NodeClass or NodeOverlay",
+		strings.Replace(ledgerPool, "kind: EC2NodeClass", "kind: Other", 1):                                      "--with: NodePool default is left out: spec.template.spec.nodeClassRef",
 		strings.Replace(ledgerPool, "expireAfter: 48h", "requirements: [{key: team, operator: In}]", 1):          "NodePool default: spec.template.spec.requirements[0]",
 		"{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default}, spec: {template: none}}":       "spec.template: \"none\": not an object",
 		"{apiVersion: karpenter.sh/v1beta1, kind: NodePool, metadata: {name: default}, spec: {template: {}}}":    "convert it",
