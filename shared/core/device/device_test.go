@@ -178,3 +178,21 @@ func TestF095ManifestsOfClaimsAskForOneDevice(t *testing.T) {
 		}
 	}
 }
+
+// What is taken of the devices of one node is not taken of those that a young node of its type will have.
+func TestF095DevicesOfYoungNodesAreFreeWhereThoseOfOthersAreTaken(t *testing.T) {
+	s := world(1, "")
+	s.Nodes = []model.Node{node("a", "x", 5000), node("b", "x", 60)}
+	s.ResourceSlices = []model.ResourceSlice{slice("a", `"devices":[{"name":"0"},{"name":"1"}]`)}
+	s.ResourceClaims = []model.ResourceClaim{{Namespace: "n", Name: "other-x", PodUID: "other", PodClaim: "x",
+		ReservedFor: []string{"other"}, Spec: s.ResourceClaimTemplates[0].Spec,
+		Allocation: `{"devices":{"results":[{"request":"r","driver":"d.example.com","pool":"a","device":"0"}]}}`,
+		Affinity: []model.NodeTerm{{Fields: []model.Requirement{
+			{Key: "metadata.name", Operator: model.In, Values: []string{"a"}}}}}}}
+	x := New(s, nil, nil, now)
+	for name, want := range map[string]int{"a": 1, "b": 2} {
+		if got := times(x.OfNode(name), claimsOf(t, x)); got != want {
+			t.Errorf("node %s has free devices for %d pods, want %d", name, got, want)
+		}
+	}
+}

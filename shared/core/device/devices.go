@@ -87,6 +87,7 @@ func (x *Index) expected(n *model.Node, have []*resourceapi.ResourceSlice) []*re
 		if !slices.ContainsFunc(have, same) {
 			copied := *slice
 			copied.Spec.NodeName = ptr.To(n.Name)
+			copied.Spec.Pool.Name = templateNode + "/" + slice.Spec.Pool.Name // no node's: none of it is taken
 			out = append(out, &copied)
 		}
 	}
