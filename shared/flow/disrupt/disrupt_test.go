@@ -1392,6 +1392,33 @@ func TestF149PeopleAreToldWhyNodesStay(t *testing.T) {
 	}
 }
 
+// U44: of a class that the catalog function has not resolved, a node's event says that, and where to look.
+func TestU44AClassThatIsNotResolvedIsSaidAsThat(t *testing.T) {
+	for name, c := range map[string]struct {
+		status model.ClassStatus
+		want   string
+	}{
+		"never": {model.ClassStatus{}, "EC2NodeClass bottlerocket: it is not resolved yet; " +
+			"its conditions say what is missing: kubectl describe ec2nodeclass bottlerocket"},
+		"before its last change": {model.ClassStatus{ObservedGeneration: 1, ResolvedUnix: began},
+			"EC2NodeClass bottlerocket: it is not resolved yet; its conditions"},
+		"long ago": {model.ClassStatus{ObservedGeneration: 2, ResolvedUnix: began - 86_400},
+			"EC2NodeClass bottlerocket: it was resolved 86420 s ago, and not since; " +
+				"its conditions say what is missing: kubectl describe ec2nodeclass bottlerocket"},
+	} {
+		h := newHouse(t, 1)
+		h.classes = []model.Class{{Name: "bottlerocket", UID: "u-class", Generation: 2, Status: c.status}}
+		h.plan = disruption.Plan
+		h.publish()
+		h.pass(120)
+		if !slices.ContainsFunc(h.events, func(e model.Event) bool {
+			return e.Kind == "Node" && e.Reason == "DisruptionBlocked" && strings.Contains(e.Message, c.want)
+		}) {
+			t.Errorf("%s: told %+v", name, h.events)
+		}
+	}
+}
+
 // What cannot be looked at is an error, so that its hint comes back, and changes nothing.
 func TestLookThatCannotBeMadeIsAnError(t *testing.T) {
 	for _, op := range []string{"glance", "load", "connect"} {

@@ -62,6 +62,7 @@ type house struct {
 	dueReplace bool
 
 	annotations map[string]string           // of the NodePool
+	classes     []model.Class               // the first one is the NodePool's
 	alarms      map[string]model.AlarmState // in CloudWatch
 	mutex       sync.Mutex                  // held by operations that steps ask for side by side
 }
@@ -188,7 +189,11 @@ func (h *house) publish() {
 		return
 	}
 	pool := model.Pool{Name: "web", UID: "u-web", Annotations: h.annotations}
-	next := &model.Snapshot{Cluster: cluster, Epoch: 1, Seq: 1, Pools: []model.Pool{pool}, Shapes: []model.PodShape{{Namespace: "default"}}}
+	if len(h.classes) > 0 {
+		pool.Template.ClassName = h.classes[0].Name
+	}
+	next := &model.Snapshot{Cluster: cluster, Epoch: 1, Seq: 1, Pools: []model.Pool{pool}, Classes: h.classes,
+		Shapes: []model.PodShape{{Namespace: "default"}}}
 	for _, name := range slices.Sorted(maps.Keys(h.nodes)) {
 		o := h.nodes[name]
 		node := o.Node

@@ -79,10 +79,15 @@ func (r *inputs) plannerClass(class model.Class) model.PlannerClass {
 	age := now - class.Status.ResolvedUnix
 	switch {
 	case class.Status.ObservedGeneration != class.Generation || class.Status.ResolvedUnix == 0:
-		asked.Barred = "it is not resolved yet"
+		asked.Barred = "it is not resolved yet" + classConditions(class.Name)
 	case age > seconds(r.settings.ClassAfter):
-		asked.Barred = fmt.Sprintf("it was resolved %d s ago, and not since", age)
+		asked.Barred = fmt.Sprintf("it was resolved %d s ago, and not since%s", age, classConditions(class.Name))
 	}
 	asked.Status = offering.Less(class.Status, offering.Taken(&class.Status, r.state.Claims), r.state.UnavailableOfferings, now)
 	return asked
+}
+
+// classConditions says which command shows what a class lacks.
+func classConditions(class string) string {
+	return "; its conditions say what is missing: kubectl describe ec2nodeclass " + class
 }
