@@ -41,8 +41,15 @@ func (x *Index) ClaimsOf(pod *model.Pod, shape *model.PodShape) (*Claims, *Probl
 	}
 	out := &Claims{Field: fieldOf(shape.DeviceClaims)}
 	var text strings.Builder
+	extended := false // the claim that kube-scheduler made for all extended resources of the pod is among them
 	for i := range shape.DeviceClaims {
-		if problem := x.claim(out, &text, pod, &shape.DeviceClaims[i]); problem != nil {
+		c := &shape.DeviceClaims[i]
+		if made := c.Spec != "" && x.madeFor(pod) != nil; made && extended {
+			continue
+		} else if made {
+			extended = true
+		}
+		if problem := x.claim(out, &text, pod, c); problem != nil {
 			return nil, problem
 		}
 	}
@@ -92,8 +99,8 @@ func (x *Index) claim(out *Claims, text *strings.Builder, pod *model.Pod, c *mod
 			source, spec = nil, t.Spec
 		}
 	case c.Spec != "":
-		if source = x.ofPods[podClaim{pod.UID, ""}]; source == nil || pod.UID == "" {
-			source, spec = nil, c.Spec
+		if source = x.madeFor(pod); source == nil {
+			spec = c.Spec
 		}
 	default:
 		return nil // a later Kubernetes may know more
@@ -122,6 +129,15 @@ func (x *Index) claim(out *Claims, text *strings.Builder, pod *model.Pod, c *mod
 	}
 	fmt.Fprintf(text, "%s=%s\x00", key, spec)
 	return nil
+}
+
+// madeFor returns the claim that kube-scheduler made for the pod's extended resources, all in one; nil where there is
+// none.
+func (x *Index) madeFor(pod *model.Pod) *model.ResourceClaim {
+	if pod.UID == "" {
+		return nil
+	}
+	return x.ofPods[podClaim{pod.UID, ""}]
 }
 
 // at says what is wrong with an entry of spec.resourceClaims.

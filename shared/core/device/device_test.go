@@ -196,3 +196,50 @@ func TestF095DevicesOfYoungNodesAreFreeWhereThoseOfOthersAreTaken(t *testing.T) 
 		}
 	}
 }
+
+// F095: kube-scheduler makes one claim for all extended resources of a pod. It is counted once, allocated or not.
+func TestF095OneClaimForTwoExtendedResourcesIsCountedOnce(t *testing.T) {
+	const nodes, spec = `"devices":[{"name":"g0"},{"name":"g1"},{"name":"g2"},{"name":"g3"}]`,
+		`{"devices":{"requests":[{"name":"container-0-request-0","exactly":{"deviceClassName":"c",` +
+			`"allocationMode":"ExactCount","count":1}},{"name":"container-0-request-1","exactly":` +
+			`{"deviceClassName":"c","allocationMode":"ExactCount","count":1}}]}}`
+	at := []model.NodeTerm{{Fields: []model.Requirement{
+		{Key: "metadata.name", Operator: model.In, Values: []string{"a"}}}}}
+	made := model.ResourceClaim{Namespace: "n", Name: "p-extended-resources-1", PodUID: "p", Spec: spec}
+	allocated := made
+	allocated.ReservedFor, allocated.Affinity = []string{"p"}, at
+	allocated.Allocation = `{"devices":{"results":[` +
+		`{"request":"container-0-request-0","driver":"d.example.com","pool":"a","device":"g0"},` +
+		`{"request":"container-0-request-1","driver":"d.example.com","pool":"a","device":"g1"}]}}`
+	for name, c := range map[string]struct {
+		claims []model.ResourceClaim
+		fits   int // pods like it, on a node with four devices
+		pins   int
+	}{
+		"none is made yet":     {nil, 2, 0},
+		"made, not allocated":  {[]model.ResourceClaim{made}, 2, 0},
+		"allocated on a node":  {[]model.ResourceClaim{allocated}, 0, 1},
+		"made for another pod": {[]model.ResourceClaim{{Namespace: "n", Name: "o", PodUID: "o", Spec: spec}}, 2, 0},
+	} {
+		s := world(1, "")
+		s.Nodes = []model.Node{node("a", "x", 5000)}
+		s.ResourceSlices = []model.ResourceSlice{slice("a", nodes)}
+		s.ResourceClaims = c.claims
+		s.Shapes[0].DeviceClaims = []model.PodClaim{
+			{Name: "example.com/gpu", Spec: exactly("c", 1)}, {Name: "example.com/nic", Spec: exactly("c", 1)}}
+		x := New(s, nil, nil, now)
+		claims := claimsOf(t, x)
+		if len(claims.Pins) != c.pins {
+			t.Errorf("%s: pins %v, want %d", name, claims.Pins, c.pins)
+		}
+		if !claims.Wants() {
+			if c.fits != 0 {
+				t.Errorf("%s: no devices are wanted", name)
+			}
+			continue
+		}
+		if got := times(x.OfNode("a"), claims); got != c.fits {
+			t.Errorf("%s: the node has devices for %d pods, want %d", name, got, c.fits)
+		}
+	}
+}
