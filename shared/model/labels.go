@@ -36,6 +36,9 @@ const (
 	PoolHashVersion  = "joiner-v1"
 	ClassHashVersion = "joiner-v1"
 
+	// AnnotationPrice of a NodeClaim is what its instance costs an hour in US dollars, by the price it was launched at.
+	AnnotationPrice = "joiner.sh/usd-per-hour"
+
 	AnnotationInstanceProfile = "karpenter.k8s.aws/instance-profile-name" // the profile a claim was launched with
 
 	// "true" once the instance carries the tags that are not known before it has joined.

@@ -216,6 +216,33 @@ func TestCT02CT09PutClaimShowsWhatBecameKnownLaterAndLeavesWhatPeopleWrote(t *te
 	}
 }
 
+// U45: a NodeClaim has its price as an annotation, which a column shows, from its launch and as it changes.
+func TestU45ANodeClaimSaysItsPrice(t *testing.T) {
+	c, name := connect(t), unique("priced")
+	claim := launched(name)
+	claim.ObjectUID = put(t, c, claim)
+	for _, step := range []struct {
+		price model.MicroUSD
+		want  string
+	}{{0, ""}, {81_600, "0.0816"}, {24_449, "0.0244"}, {0, "0.0244"}} {
+		claim.Price = step.price
+		put(t, c, claim)
+		if got := readClaim(t, c, name).Annotations; got[model.AnnotationPrice] != step.want ||
+			got[model.AnnotationPoolHash] != "1" {
+			t.Errorf("at %d it has %v, want the price %q", step.price, got, step.want)
+		}
+	}
+	claim = launched(unique("priced"))
+	claim.Price = 81_600
+	put(t, c, claim)
+	if got := readClaim(t, c, claim.Name).Annotations[model.AnnotationPrice]; got != "0.0816" {
+		t.Errorf("a new one has the price %q", got)
+	}
+	if claim.Annotations[model.AnnotationPrice] != "" {
+		t.Error("the ledger's claim got the annotation")
+	}
+}
+
 func TestPutClaimGivesAnObjectMadeBeforeTheFinalizerAndTheLabelOfItsClass(t *testing.T) {
 	c, name := connect(t), unique("bare")
 	claim := launched(name)

@@ -1,6 +1,7 @@
 package ekscluster
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ func claimObject(claim *model.Claim, region string) *apiv1.NodeClaim {
 	object := &apiv1.NodeClaim{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodeClaim},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: claim.Name, Labels: claimLabels(claim, region), Annotations: maps.Clone(claim.Annotations),
+			Name: claim.Name, Labels: claimLabels(claim, region), Annotations: claimAnnotations(claim),
 			Finalizers: []string{model.Finalizer},
 		},
 		Spec: apiv1.NodeClaimSpec{
@@ -47,6 +48,17 @@ func claimObject(claim *model.Claim, region string) *apiv1.NodeClaim {
 		}}
 	}
 	return object
+}
+
+// claimAnnotations returns the claim's own annotations, and its price.
+func claimAnnotations(claim *model.Claim) map[string]string {
+	if claim.Price <= 0 {
+		return maps.Clone(claim.Annotations)
+	}
+	annotations := make(map[string]string, len(claim.Annotations)+1)
+	maps.Copy(annotations, claim.Annotations)
+	annotations[model.AnnotationPrice] = fmt.Sprintf("%.4f", claim.Price.USD())
+	return annotations
 }
 
 // claimLabels returns the claim's own labels, what its requirements leave no choice about, and what became of it; the

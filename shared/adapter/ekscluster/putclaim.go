@@ -96,19 +96,20 @@ func (c Claims) PoolUID(ctx context.Context, name string) (string, error) {
 }
 
 // updateMeta brings labels and annotations of an object up to the claim's where they may change after the launch: the
-// drift hashes, which are written anew when their rules change, annotations and a partition that became known later,
-// and what a reservation that ended leaves behind. One that was made before there was a finalizer or the label of its
-// class gets these.
+// drift hashes, which are written anew when their rules change, the price, annotations and a partition that became
+// known later, and what a reservation that ended leaves behind. One that was made before there was a finalizer or the
+// label of its class gets these.
 func (c Claims) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim *model.Claim) (*apiv1.NodeClaim, error) {
 	meta := map[string]any{}
 	annotations := map[string]any{}
-	for key, value := range claim.Annotations { // what became known since; what is there is people's to change
+	wanted := claimAnnotations(claim)
+	for key, value := range wanted { // what became known since; what is there is people's to change
 		if _, shown := object.Annotations[key]; !shown {
 			annotations[key] = value
 		}
 	}
 	for _, key := range rehashed {
-		if value := claim.Annotations[key]; value != "" && object.Annotations[key] != value {
+		if value := wanted[key]; value != "" && object.Annotations[key] != value {
 			annotations[key] = value
 		}
 	}
@@ -160,5 +161,5 @@ func (c Claims) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim *
 // rehashed are the annotations of a claim that may change after its launch.
 var rehashed = []string{
 	model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.AnnotationClassHash,
-	model.AnnotationClassHashVersion,
+	model.AnnotationClassHashVersion, model.AnnotationPrice,
 }

@@ -247,8 +247,10 @@ func TestDefinitionsSayHowKubectlShowsThem(t *testing.T) {
 	tests := map[string]struct {
 		columns, wide, shortNames string
 	}{
-		"NodePool":     {columns: "NodeClass Nodes Ready Age", wide: "Weight CPU Memory"},
-		"NodeClaim":    {columns: "Type Capacity Zone Node Ready Age", wide: "ImageID ID NodePool NodeClass Drifted"},
+		"NodePool": {columns: "NodeClass Nodes Ready Age", wide: "Weight CPU Memory"},
+		"NodeClaim": { // U45: with the price
+			columns: "Type Capacity Zone Node Ready Age", wide: "ImageID ID NodePool NodeClass Drifted USD/h",
+		},
 		"NodeOverlay":  {columns: "Ready Age", wide: "Weight", shortNames: "overlays"},
 		"EC2NodeClass": {columns: "Ready Age", wide: "Role", shortNames: "ec2nc ec2ncs"},
 		"CapacityBuffer": {

@@ -22,6 +22,7 @@ import (
 // +kubebuilder:printcolumn:name="NodePool",type="string",priority=1,JSONPath=".metadata.labels.karpenter\\.sh/nodepool"
 // +kubebuilder:printcolumn:name="NodeClass",type="string",priority=1,JSONPath=".spec.nodeClassRef.name"
 // +kubebuilder:printcolumn:name="Drifted",type="string",priority=1,JSONPath=".status.conditions[?(@.type==\"Drifted\")].status"
+// +kubebuilder:printcolumn:name=USD/h,type=string,priority=1,JSONPath=.metadata.annotations.joiner\.sh/usd-per-hour
 type NodeClaim struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -68,6 +68,7 @@ func validateLabels(path string, labels map[string]string) []FieldError {
 // ReservedAnnotations are those of NodeClaims and Nodes that controllers write alone. A template with one of them would
 // have each of its nodes tell of another's launch, or of an end that nobody decided.
 var ReservedAnnotations = []string{
+	"joiner.sh/usd-per-hour",
 	"compatibility.karpenter.k8s.aws/cluster-name-tagged", "karpenter.k8s.aws/ec2nodeclass-hash",
 	"karpenter.k8s.aws/ec2nodeclass-hash-version", "karpenter.k8s.aws/instance-profile-name",
 	"karpenter.k8s.aws/tagged", "karpenter.sh/capacity-overlay-applied",

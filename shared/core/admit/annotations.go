@@ -19,6 +19,7 @@ const (
 	onPods  = "pods"
 
 	onClasses = "EC2NodeClasses"
+	onNodes   = "nodes"
 )
 
 // annotation is one that people write for Joiner.
@@ -116,8 +117,8 @@ func withoutEffect(a *model.Admission) []model.Finding {
 func strangeAnnotations(field string, all map[string]string, on string) []model.Finding {
 	var out []model.Finding
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !strings.HasPrefix(key, ownDomain) {
-			continue
+		if !strings.HasPrefix(key, ownDomain) || on == onNodes && key == model.AnnotationPrice {
+			continue // a template with ours is refused
 		}
 		f := model.Finding{Field: field + "[" + key + "]", Value: all[key]}
 		i := slices.IndexFunc(annotations, func(a annotation) bool { return a.key == key })
@@ -157,7 +158,7 @@ func keysOf(list []annotation) []string {
 // nodeAnnotations warns of annotations of nodes that mean nothing there. A pod's do-not-disrupt may be a duration, a
 // node's may not.
 func nodeAnnotations(field string, all map[string]string) []model.Finding {
-	out := strangeAnnotations(field, all, "nodes")
+	out := strangeAnnotations(field, all, onNodes)
 	if value, has := all[model.AnnotationNotDisrupt]; has && !isBoolean(value) {
 		out = append(out, model.Finding{Field: field + "[" + model.AnnotationNotDisrupt + "]", Value: value,
 			Message: `of a node only "true" has an effect: nothing protects these nodes`,

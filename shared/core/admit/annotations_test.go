@@ -100,6 +100,16 @@ func TestM62DoNotDisruptOfATemplateIsTrueOrNothing(t *testing.T) {
 	said(t, v.Warnings, "metadata.annotations[karpenter.sh/do-not-disrupt]", `"1h"`)
 }
 
+// U45: nobody is warned of the price that Joiner writes on a NodeClaim that people made.
+func TestU45ThePriceOfANodeClaimIsNoStrangeAnnotation(t *testing.T) {
+	claim := model.StandaloneClaim{Name: "one", Template: model.Template{ClassName: "default"}}
+	claim.Template.Annotations = map[string]string{model.AnnotationPrice: "0.0850"}
+	v := Evaluate(model.Admission{Operation: model.OperationUpdate, StandaloneClaim: &claim}, known())
+	silent(t, v.Warnings, "metadata.annotations")
+	v = create(plain(annotated(model.AnnotationPrice, "1")), known())
+	said(t, v.Warnings, "metadata.annotations["+model.AnnotationPrice+"]", "no such annotation")
+}
+
 // M86: the annotations of a pod's window are for pods, and each is warned of that nobody can read.
 func TestM86WindowsThatSayNothingAreWarnedOf(t *testing.T) {
 	const schedule, duration = model.AnnotationWindowSchedule, model.AnnotationWindowDuration
@@ -133,6 +143,9 @@ func TestM61EveryAnnotationIsKnown(t *testing.T) {
 		}
 		for _, found := range named.FindAllStringSubmatch(string(text), -1) {
 			n++
+			if found[1] == model.AnnotationPrice { // Joiner's own
+				continue
+			}
 			if !slices.Contains(keysOf(annotations), found[1]) {
 				t.Errorf("%s names the annotation %s, and admission warns that there is none", file, found[1])
 			}

@@ -64,7 +64,7 @@ func TestM61ReservedAnnotationsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, named := 0, regexp.MustCompile(`\bAnnotation\w+\s*=\s*"([^"]*karpenter[^"]+)"`)
+	n, named := 0, regexp.MustCompile(`\bAnnotation\w+\s*=\s*"([^"]*karpenter[^"]+|joiner.sh/usd-[^"]+)"`)
 	for _, found := range named.FindAllStringSubmatch(string(text), -1) {
 		if found[1] == model.AnnotationNotDisrupt {
 			continue
