@@ -10,6 +10,9 @@
 // limits between a plan and its launch, forbid evictions, stop disruption, apply DaemonSets, ask for very much, and in one run of twenty
 // are another cluster on the same control plane. Nobody excuses that: all that is promised holds beside it.
 //
+// DrawDevices has pods claim GPUs (dynamic resource allocation), which a driver on each node publishes some time after
+// the node joined, or late.
+//
 // What AWS leaves open (package reading) is a choice of the world as far as it reaches the flows: whether a launch that came to nothing uses
 // up its token, how soon EC2 shows an instance and knows a launch template and an instance profile, how a warning names its instance. DrawReadings
 // draws it; else it is what the environment says. The other doubts are settled below the flows' ports, by adapters and by policies that no

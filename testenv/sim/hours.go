@@ -29,6 +29,7 @@ func Modes() []Mode {
 		{Name: "choices", Flag: "-choices", Draw: Draw, Only: func(c Config) bool { return c.Scenario.Choices }},
 		{Name: "room", Flag: "-room", Draw: DrawRoom},
 		{Name: "readings", Flag: "-readings", Draw: DrawReadings},
+		{Name: "devices", Flag: "-devices", Draw: DrawDevices},
 	}
 }
 

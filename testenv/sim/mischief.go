@@ -42,6 +42,7 @@ const (
 	KindStuck       = "stuck pods"   // kubelets do not end pods for minutes
 	KindBurst       = "burst"        // no instance joins that is launched while it lasts: one incident
 	KindDefinitions = "definitions"  // the definitions of NodePools, NodeClaims and EC2NodeClasses vanish, and come back
+	KindDrivers     = "drivers"      // drivers of devices publish minutes late, and begin anew now and then
 	KindShift       = "zonal shift"  // AWS shifts the cluster away from a zone, and ARC does not answer now and then
 )
 
@@ -106,6 +107,10 @@ func (e *engine) misbehave() {
 			during(func() { w.Fleet.SetChances(chances) }, func() { w.Fleet.SetChances(world.Chances{}) })
 		case KindSilence:
 			again(10*time.Minute, e.silence)
+		case KindDrivers:
+			late := world.Span{Max: d.skewed(time.Minute, 25*time.Minute)}
+			during(func() { w.Devices.Delay(late) }, func() { w.Devices.Delay(world.Span{}) })
+			again(8*time.Minute, func(d draws) { restartDriver(w, d) })
 		case KindStale:
 			age := d.between(10*time.Second, 10*time.Minute)
 			if d := newDraws(e.config.Seed, "flap "+s.String()); d.IntN(2) == 0 { // of two API servers one is behind
@@ -233,6 +238,13 @@ func drawShortage(d draws, from, until time.Time) world.Shortage {
 		s.Offering.CapacityType, s.Code = model.OnDemand, []string{"VcpuLimitExceeded", "InsufficientFreeAddressesInSubnet", "UnfulfillableCapacity"}[d.IntN(3)]
 	}
 	return s
+}
+
+// restartDriver has the driver of a node's devices begin anew.
+func restartDriver(w *world.World, d draws) {
+	if nodes := w.Cluster.Nodes(); len(nodes) > 0 {
+		w.Devices.Restart(nodes[d.IntN(len(nodes))].Name, d.skewed(time.Second, 3*time.Minute))
+	}
 }
 
 // silence lets a kubelet say nothing for some minutes.
@@ -502,6 +514,7 @@ func (e *engine) heal() {
 	w.Events.Heal()
 	w.Zones.Heal()
 	w.Alarms.Heal()
+	w.Devices.Heal()
 	w.Ticks.Heal()
 	w.Stale(0)
 	e.mendItems()

@@ -16,6 +16,9 @@ func (r *Result) Report(w io.Writer) {
 	s := &r.Config.Scenario
 	fmt.Fprintf(w, "seed %d: %s, %d steps, digest %s\n", r.Config.Seed, s.Length, r.Steps, r.Hash)
 	fmt.Fprintf(w, "  %d pools, %d workloads, %d versions, hasty %v\n", len(s.Pools), len(s.Workloads), s.Versions, s.Hasty)
+	if s.Devices != nil {
+		fmt.Fprintf(w, "  drivers publish devices after %s to %s\n", s.Devices.Min, s.Devices.Max.Round(time.Second))
+	}
 	if others := s.Readings.Others(); len(others) > 0 {
 		fmt.Fprintf(w, "  read the other way: %s\n", strings.Join(others, ", "))
 	}
@@ -23,8 +26,13 @@ func (r *Result) Report(w io.Writer) {
 		t := &pool.Template
 		fmt.Fprintf(w, "  pool %s: weight %d, limits %v, %v, expires %s, grace %s\n", pool.Name, pool.Weight, pool.Limits, t.Requirements, secondsText(t.ExpireAfterSeconds), secondsText(t.GraceSeconds))
 	}
-	for _, load := range s.Workloads {
-		fmt.Fprintf(w, "  %s %s: %d pods of %v, then %s\n", load.Kind, load.Name, load.Replicas, load.Shape.Requests, steps(load.Steps))
+	for i := range s.Workloads {
+		load, claims := &s.Workloads[i], ""
+		for _, claim := range load.Shape.DeviceClaims {
+			claims += " and " + claim.Template
+		}
+		fmt.Fprintf(w, "  %s %s: %d pods of %v%s, then %s\n", load.Kind, load.Name, load.Replicas, load.Shape.Requests,
+			claims, steps(load.Steps))
 	}
 	if ends := s.Ends; ends.SpotLife+ends.People > 0 || len(ends.Budgets) > 0 {
 		fmt.Fprintf(w, "  spot machines live %s, people remove one each %s, volumes detach in %s to %s, %d daemons\n",

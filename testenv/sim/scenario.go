@@ -3,7 +3,9 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +30,10 @@ type Scenario struct {
 	DisruptRuns int        // that are at work at once; 0 = one
 	Searched    int        // messages that a receive from a plan queue looks at; 0 = as many as in SQS
 	Boot        world.Span // from an instance's launch until its node joins; zero = 20 to 90 s
+
+	// Devices is how long drivers of devices (dynamic resource allocation) take to publish what a node has; nil = there
+	// is no driver.
+	Devices *world.Span
 
 	Readings *reading.Set // of what AWS leaves open, as far as it reaches the flows (Readings); nil = what the environment says
 
@@ -78,6 +84,56 @@ func DrawRoom(seed uint64) Config {
 		}
 	}
 	return c
+}
+
+// DrawDevices returns the run of a seed where types with GPUs are on sale besides, a driver publishes them, and pods
+// claim some: by templates, and as an extended resource.
+func DrawDevices(seed uint64) Config {
+	c := Draw(seed)
+	d := newDraws(seed, "devices")
+	s := &c.Scenario
+	s.Devices = &world.Span{Min: time.Second, Max: d.skewed(5*time.Second, 3*time.Minute)}
+	s.Types = slices.Concat(s.Types, [][]string{
+		{"g4dn.xlarge", "g5.12xlarge"}, {"g4dn.xlarge", "g4dn.12xlarge", "g5.2xlarge", "g5.12xlarge"},
+	}[d.IntN(2)])
+	claim := func(w *world.Workload) {
+		if d.IntN(4) == 0 {
+			w.Shape.Requests = maps.Clone(w.Shape.Requests)
+			w.Shape.Requests[world.GPUResource] = int64(1 + d.IntN(2))
+			return
+		}
+		names := []string{world.TemplateOne, world.TemplateOne, world.TemplateTwo, world.TemplateLarge,
+			world.TemplateT4, world.TemplateMixed}
+		w.Shape.DynamicResource = true
+		w.Shape.DeviceClaims = []model.PodClaim{{Name: "gpu", Template: names[d.IntN(len(names))]}}
+		if more := d.IntN(len(names)); d.IntN(5) == 0 {
+			both := append(slices.Clone(w.Shape.DeviceClaims), model.PodClaim{Name: "more", Template: names[more]})
+			if served(s.Types, both) { // two of Turing need a type with several of them
+				w.Shape.DeviceClaims = both
+			}
+		}
+	}
+	sure := d.IntN(len(s.Workloads))
+	for i := range s.Workloads {
+		if i == sure || d.IntN(2) == 0 {
+			claim(&s.Workloads[i])
+		}
+	}
+	if d.IntN(2) == 0 {
+		from := d.between(0, s.Length/2)
+		c.Plan = append(c.Plan, Source{Kind: KindDrivers, Rate: 1, From: from,
+			Until: min(s.Length, from+d.between(s.Length/10, s.Length/2))})
+	}
+	return c
+}
+
+// served reports whether one of the instance types has devices for the claims.
+func served(types []string, claims []model.PodClaim) bool {
+	return slices.ContainsFunc(types, func(name string) bool {
+		_, suffice := world.Allot(world.DevicesOf(name), func(string) bool { return false },
+			world.NeedsOf(&model.PodShape{DeviceClaims: claims}))
+		return suffice
+	})
 }
 
 // Readings returns the ids of the doubts about AWS that reach the flows, and so a world. What the others are about is nothing the world
@@ -409,6 +465,9 @@ func (s *Scenario) sideBySide() int {
 
 // populate makes what people want in a cluster.
 func (c *Config) populate(w *world.World, workloads []world.Workload) {
+	if c.Scenario.Devices != nil {
+		w.Devices.Install(*c.Scenario.Devices)
+	}
 	w.Cluster.AddClass(world.Class("default"))
 	for _, pool := range c.Scenario.Pools {
 		w.Cluster.AddPool(pool)

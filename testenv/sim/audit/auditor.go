@@ -74,16 +74,6 @@ func New(rules Rules) *Auditor {
 	return &Auditor{rules: rules, accounts: newAccounts(), reported: map[string]bool{}, refusals: map[string][]time.Time{}, wasted: map[string]wastedLaunches{}, dried: map[model.OfferingKey]tried{}, open: map[string]time.Time{}}
 }
 
-// All returns a checker of each kind.
-func All() []Checker { return For(1) }
-
-// For returns the checkers of a world in which so many functions decide on voluntary disruption at once: each asks for its next check.
-func For(atOnce int) []Checker {
-	rules := DefaultRules
-	rules.Messages *= max(1, atOnce)
-	return []Checker{New(rules)}
-}
-
 // Check holds the rules at every fact, and those about time at the time of the last.
 func (a *Auditor) Check(entries []world.Entry) []Violation {
 	a.found = nil

@@ -28,6 +28,14 @@
 //	D9  where people have stopped disruption voluntarily nothing is disrupted, decided before or after; while an alarm
 //	    of a NodePool is on, nothing is decided about its nodes
 //
+// Of devices that pods claim (Devices):
+//
+//	E1  no device is allocated twice
+//	E2  every instance type that a launch or a replacement may get has the devices of the pods it is for
+//	E3  where nodes are consolidated, the pods on them that hold devices find some elsewhere
+//	E4  a claim for pods with devices is initialized once a driver has published, or a quarter of an hour after its node
+//	    joined
+//
 // Rules about time begin anew whenever something was made to go wrong, because then they may take their time anew:
 //
 //	A3  an instance that can be seen has a live claim or ends within two minutes

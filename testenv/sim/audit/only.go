@@ -7,6 +7,17 @@ import (
 	"github.com/joiner-sh/joiner/testenv/sim/world"
 )
 
+// All returns a checker of each kind.
+func All() []Checker { return For(1) }
+
+// For returns the checkers of a world in which so many functions decide on voluntary disruption at once: each asks for
+// its next check.
+func For(atOnce int) []Checker {
+	rules := DefaultRules
+	rules.Messages *= max(1, atOnce)
+	return []Checker{New(rules), NewDevices()}
+}
+
 // only is a checker that hears of one cluster of several.
 type only struct {
 	cluster string

@@ -4,6 +4,7 @@
 //	go run ./testenv/sim/cmd -seconds 90         # seeds from -first on, on all cores, for so long
 //	go run ./testenv/sim/cmd -hours 500          # the same for so many simulated hours
 //	go run ./testenv/sim/cmd -room -seconds 90   # the same with CapacityBuffers
+//	go run ./testenv/sim/cmd -devices -seconds 90  # the same with pods that claim devices
 //	go run ./testenv/sim/cmd -campaign           # 20,000 hours of seeds of this commit's own, whatever breaks; can be resumed
 //	go run ./testenv/sim/cmd -deployments 25 -seed 1    # an hour of 25 deployments of 20 pods
 package main
@@ -41,6 +42,7 @@ func main() {
 	testCluster := flag.Int("deployments", 0, "deployments of twenty pods each, without faults, instead of a drawn world")
 	constant := flag.Float64("constant", 0, "so many hours of worlds in which nothing changes any more, instead of drawn ones")
 	room := flag.Bool("room", false, "keep room by CapacityBuffers besides")
+	devices := flag.Bool("devices", false, "pods claim devices that drivers on nodes publish")
 	readings := flag.Bool("readings", false, "AWS is read the other way, of half of what is read in two ways and reaches the flows")
 	long := flag.Bool("campaign", false, "play -hours (20,000) of seeds of this commit's own, in every mode in turn, whatever breaks; what is over is kept in .cache/sim-campaign")
 	cores := flag.Int("cores", runtime.GOMAXPROCS(0), "runs at once")
@@ -67,6 +69,9 @@ func main() {
 	}
 	if *readings {
 		draw = sim.DrawReadings
+	}
+	if *devices {
+		draw = sim.DrawDevices
 	}
 	if *testCluster > 0 {
 		draw = func(seed uint64) sim.Config { return sim.TestCluster(seed, *testCluster, time.Hour) }

@@ -20,7 +20,11 @@ const (
 	emptying     = "shared/core/drain/"
 	disrupt      = "shared/flow/disrupt/"
 	disruption   = "shared/core/disruption/"
+	devices      = "shared/core/device/"
 )
+
+// claimed reports whether the defect can show only where pods claim devices.
+func (d defect) claimed() bool { return strings.HasPrefix(d.name, "devices: ") }
 
 // chosen reports whether the defect can show only where nodes are disrupted voluntarily.
 func (d defect) chosen() bool {
@@ -428,6 +432,18 @@ var defects = []defect{
 	{"alarms that nobody can read let commands begin", disruption + "alarm.go",
 		"\t\t\tcase read.Unread != \"\":\n", "\t\t\tcase read.Unread != \"\":\n\t\t\t\tcontinue\n"},
 	{"last pod events not shown", disrupt + "events.go", "at > object.PodEventUnix", "at < object.PodEventUnix"},
+	{"devices: given to any number of pods", devices + "devices.go", "\t\tafter = d.allocate(c)\n",
+		"\t\tif after = d.allocate(c); after != nil {\n\t\t\tafter = d\n\t\t}\n"},
+	{"devices: none expected of young nodes", devices + "devices.go",
+		"n.CreatedUnix+model.PublishSeconds > x.nowUnix", "n.CreatedUnix > x.nowUnix"},
+	{"devices: taken on young nodes where others are in use", devices + "devices.go",
+		"templateNode + \"/\" + slice.Spec.Pool.Name", "slice.Spec.Pool.Name"},
+	{"devices: any node will do that has some", "shared/core/pack/existing/devices.go",
+		"if d.TakeAll(c.Devices) == nil {", "if d.TakeAll(c.Devices) == nil && d.None() {"},
+	{"devices: none assumed of types nobody has seen", devices + "types.go",
+		"!published[driver] && x.classes.about(driver)", "!published[driver] && x.classes.about(name)"},
+	{"devices: nodes initialized before their drivers publish", provision + "node.go",
+		"if len(claim.DeviceDrivers) == 0 ||", "if len(claim.DeviceDrivers) >= 0 ||"},
 	{"drifted nodes counted as current", lifecycle + "rollout.go", "case !r.outdated(claim):",
 		"case claim.Drift == \"\":"},
 }

@@ -117,7 +117,7 @@ func word(o outcome) string {
 	return "unnoticed"
 }
 
-var violation = regexp.MustCompile(`(?m)^.*\b(?:[A-DRS][0-9]{1,2}|panic) at .*$`)
+var violation = regexp.MustCompile(`(?m)^.*\b(?:[A-ERS][0-9]{1,2}|panic) at .*$`)
 
 // play builds the simulator with a defect and plays seeds.
 func (how tool) play(root, work string, d defect) outcome {
@@ -153,6 +153,9 @@ func (how tool) play(root, work string, d defect) outcome {
 	}
 	if d.chosen() {
 		args = append(args, "-choices")
+	}
+	if d.claimed() {
+		args = append(args, "-devices")
 	}
 	sim := exec.CommandContext(ctx, binary, args...)
 	sim.Dir = root

@@ -12,6 +12,7 @@ func (w *World) Attach(name string) *World {
 	draws := func(model string) *rand.Rand { return w.options.Draws(model + " of " + name) }
 	attached.Plan = w.newPlan("plan of "+name, draws)
 	attached.settle(name, draws)
-	w.account.timed = append(w.account.timed, attached.Plan, attached.Kubelets, attached.Workloads, attached.Scheduler, attached.Volumes)
+	w.account.timed = append(w.account.timed, attached.Plan, attached.Kubelets, attached.Workloads, attached.Devices,
+		attached.Scheduler, attached.Volumes)
 	return &attached
 }

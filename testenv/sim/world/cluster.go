@@ -55,6 +55,11 @@ type Cluster struct {
 	buffers          table[model.Buffer]
 	overlays         table[model.Overlay]
 	attached         table[VolumeAttachment]
+	deviceClasses    table[model.DeviceClass]
+	claimTemplates   table[model.ResourceClaimTemplate]
+	deviceClaims     table[model.ResourceClaim]
+	slices           table[model.ResourceSlice]
+	taken            map[string]string // devices that are allocated, as node/device: the claim's UID; nil = no driver
 	owners           map[string]string // UID of the NodeClaim object that owns a node, by the node's UID
 	kept             map[string]bool   // nodes that a finalizer of others keeps, by UID
 	defined          definitions
@@ -310,6 +315,8 @@ func (c *Cluster) List(context.Context) (*model.Snapshot, error) {
 			Cluster: c.name, Shapes: c.shapes, Pods: c.pods.all(), Nodes: c.nodes.all(), Pools: c.pools.all(), Classes: c.classes.all(),
 			Budgets: c.budgets.all(), DaemonSets: c.daemons.all(), Namespaces: c.spaces.all(), Claims: c.objects(c.claims.all()),
 			Buffers: c.buffers.all(), Overlays: c.overlays.all(),
+			DeviceClasses: c.deviceClasses.all(), ResourceClaimTemplates: c.claimTemplates.all(),
+			ResourceClaims: c.deviceClaims.all(), ResourceSlices: c.slices.all(),
 		}, c.version
 	}
 	s := *c.listed

@@ -340,6 +340,7 @@ func (k *Kubelets) join(one *kubelet) {
 	}
 	ordered, taints := nodeConfig(one.userData)
 	capacity, allocatable := k.room(one.instance.Type)
+	capacity, allocatable = withoutGPUs(c, capacity), withoutGPUs(c, allocatable)
 	c.putNode(model.Node{
 		Name: one.name, ProviderID: one.instance.ProviderID(), Labels: union(labels, ordered), Capacity: capacity, Allocatable: allocatable,
 		Taints:     append(taints, model.Taint{Key: taintNotReady, Effect: model.NoSchedule}),

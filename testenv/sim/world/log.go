@@ -196,6 +196,9 @@ type ObjectWritten struct {
 	Budget *model.PDB
 	Volume *VolumeAttachment
 
+	ResourceClaim *model.ResourceClaim
+	ResourceSlice *model.ResourceSlice
+
 	// Of a Node or NodeClaim: whether our finalizer is on it, and when it was deleted; 0 = it is not being deleted.
 	Finalizer   bool
 	DeletedUnix int64

@@ -59,7 +59,8 @@ func (s *Scheduler) Schedule() {
 // relevant reports whether something happened after a version that kube-scheduler cares about.
 func (c *Cluster) relevant(version int64) bool {
 	for _, step := range c.history[c.after(version):] {
-		if step.kind == KindPod || step.kind == KindNode || step.kind == KindNamespace {
+		switch step.kind {
+		case KindPod, KindNode, KindNamespace, KindResourceClaim, KindResourceSlice:
 			return true
 		}
 	}
@@ -77,7 +78,8 @@ func (c *Cluster) schedule() (again bool) {
 		case pod.Terminal():
 		case pod.NodeName != "":
 			check.bound(pod)
-		case pod.DeletedUnix == 0 && !c.shapes[pod.Shape].Gated && c.shapes[pod.Shape].OwnerKind != KindDaemons:
+		case pod.DeletedUnix == 0 && !c.shapes[pod.Shape].Gated && c.shapes[pod.Shape].OwnerKind != KindDaemons &&
+			claimed(c, pod):
 			waiting = append(waiting, pod)
 			if pod.NominatedNode != "" {
 				check.nominated[pod.NominatedNode] = append(check.nominated[pod.NominatedNode], pod)
@@ -103,6 +105,7 @@ func (c *Cluster) schedule() (again bool) {
 			pod := *before
 			pod.NodeName, pod.NominatedNode, pod.Phase, pod.Unschedulable, pod.Ready, pod.StartedUnix = name, "", model.Running, false, true, c.now().Unix()
 			check.settled(before)
+			allocate(c, before, name)
 			c.putPod("bind", pod)
 			check.bound(&pod)
 			bound = true
@@ -173,7 +176,11 @@ func (l *schedulingPass) takes(node *model.Node, pod *model.Pod, shape *model.Po
 			}
 		}
 	}
-	return admits(node, shape) && holds(node.Allocatable, used, shape.Requests) && l.free(node, shape) && l.affine(node, shape) && l.spread(node, shape)
+	if _, suffice := allot(l.cluster, node, NeedsOf(shape)); !suffice {
+		return false
+	}
+	return admits(node, shape) && holds(node.Allocatable, used, withoutGPUs(l.cluster, shape.Requests)) &&
+		l.free(node, shape) && l.affine(node, shape) && l.spread(node, shape)
 }
 
 // free reports whether the node ports a pod of the shape takes are taken by none of the node's pods.

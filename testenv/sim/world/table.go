@@ -99,6 +99,10 @@ func record[T any](c *Cluster, kind, key, uid, verb string, before, after *T) {
 		fact.Budget = v
 	case *VolumeAttachment:
 		fact.Volume = v
+	case *model.ResourceClaim:
+		fact.ResourceClaim = v
+	case *model.ResourceSlice:
+		fact.ResourceSlice = v
 	}
 	c.log.Note(fact)
 }

@@ -159,6 +159,10 @@ func (w *Watch) relist() []wire.Change {
 	add(KindNodeClaim, c.claims.keys, func(key string) any { return c.claims.rows[key] })
 	add(KindNode, c.nodes.keys, func(key string) any { return c.nodes.rows[key] })
 	add(KindPod, c.pods.keys, func(key string) any { return c.pods.rows[key] })
+	add(KindDeviceClass, c.deviceClasses.keys, func(key string) any { return c.deviceClasses.rows[key] })
+	add(KindClaimTemplate, c.claimTemplates.keys, func(key string) any { return c.claimTemplates.rows[key] })
+	add(KindResourceClaim, c.deviceClaims.keys, func(key string) any { return c.deviceClaims.rows[key] })
+	add(KindResourceSlice, c.slices.keys, func(key string) any { return c.slices.rows[key] })
 	var gone [][2]string
 	for at := range old {
 		if _, there := w.seen[at]; !there {
@@ -200,6 +204,14 @@ func (c *Cluster) change(value any, deleted bool) wire.Change {
 		}
 	case *model.Overlay:
 		out.Overlay = v
+	case *model.DeviceClass:
+		out.DeviceClass = v
+	case *model.ResourceClaimTemplate:
+		out.ResourceClaimTemplate = v
+	case *model.ResourceClaim:
+		out.ResourceClaim = v
+	case *model.ResourceSlice:
+		out.ResourceSlice = v
 	}
 	return out
 }
@@ -218,7 +230,11 @@ func (c *Cluster) ListAt(ago time.Duration) (*model.Snapshot, error) {
 		Pools: sorted[model.Pool](rows[KindPool]), Classes: sorted[model.Class](rows[KindClass]), Budgets: sorted[model.PDB](rows[KindBudget]),
 		DaemonSets: sorted[model.DaemonSet](rows[KindDaemons]), Namespaces: sorted[model.Namespace](rows[KindNamespace]),
 		Claims: c.objects(sorted[NodeClaim](rows[KindNodeClaim])), Buffers: sorted[model.Buffer](rows[KindBuffer]),
-		Overlays: sorted[model.Overlay](rows[KindOverlay]),
+		Overlays:               sorted[model.Overlay](rows[KindOverlay]),
+		DeviceClasses:          sorted[model.DeviceClass](rows[KindDeviceClass]),
+		ResourceClaimTemplates: sorted[model.ResourceClaimTemplate](rows[KindClaimTemplate]),
+		ResourceClaims:         sorted[model.ResourceClaim](rows[KindResourceClaim]),
+		ResourceSlices:         sorted[model.ResourceSlice](rows[KindResourceSlice]),
 	}, nil
 }
 
@@ -232,6 +248,10 @@ func (c *Cluster) rowsAt(then time.Time) map[string]map[string]any {
 		}
 	}
 	load(KindPod, c.pods.keys, func(key string) any { return c.pods.rows[key] })
+	load(KindDeviceClass, c.deviceClasses.keys, func(key string) any { return c.deviceClasses.rows[key] })
+	load(KindClaimTemplate, c.claimTemplates.keys, func(key string) any { return c.claimTemplates.rows[key] })
+	load(KindResourceClaim, c.deviceClaims.keys, func(key string) any { return c.deviceClaims.rows[key] })
+	load(KindResourceSlice, c.slices.keys, func(key string) any { return c.slices.rows[key] })
 	load(KindNode, c.nodes.keys, func(key string) any { return c.nodes.rows[key] })
 	load(KindPool, c.pools.keys, func(key string) any { return c.pools.rows[key] })
 	load(KindClass, c.classes.keys, func(key string) any { return c.classes.rows[key] })

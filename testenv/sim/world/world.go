@@ -67,6 +67,7 @@ type World struct {
 	Scheduler *Scheduler
 	Workloads *Workloads
 	Volumes   *Volumes
+	Devices   *Devices
 
 	options Options
 	name    string                // of the cluster
@@ -146,8 +147,8 @@ func New(options Options) *World {
 	w.options.Kubelets, w.options.Draws = kubelets, draws
 	w.settle(Name, draws)
 	w.account.timed = []timed{
-		w.Fleet, &instances{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Passes, w.DisruptHints, w.Events,
-		w.Notices, w.Zones, w.Configs, w.Ticks,
+		w.Fleet, &instances{world: w}, w.Workloads, w.Devices, w.Scheduler, w.Volumes, w.Plan, w.Passes, w.DisruptHints,
+		w.Events, w.Notices, w.Zones, w.Configs, w.Ticks,
 	}
 	return w
 }
@@ -178,6 +179,7 @@ func (w *World) settle(name string, draws func(model string) *rand.Rand) {
 	w.Scheduler = NewScheduler(w.Cluster, w.options.Scheduler)
 	w.Workloads = NewWorkloads(w.Cluster, draws("workloads"), time.Second)
 	w.Volumes = NewVolumes(w.Cluster, draws("volumes"), w.options.Detach)
+	w.Devices = NewDevices(w.Cluster, draws("devices"))
 	w.account.worlds[name] = w
 	if err := w.Ledger.Register(context.Background(), RegistrationOf(name)); err != nil {
 		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data
