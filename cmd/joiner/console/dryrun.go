@@ -68,7 +68,7 @@ func NewDryRun(c *Cluster, rows []Row, plan model.DisruptPlan) DryRun {
 	for i := range rows {
 		byName[rows[i].Name] = &rows[i]
 	}
-	out := DryRun{AtUnix: c.now(), Before: plan.PriceBefore, After: plan.PriceAfter, Again: plan.ReplanUnix, Commands: []Command{}, Kept: []KeptGroup{}, Stopped: stopped(c)}
+	out := DryRun{AtUnix: c.now(), Before: plan.PriceBefore, After: plan.PriceAfter, Again: plan.ReplanUnix, Commands: []Command{}, Kept: []KeptGroup{}, Stopped: Stopped(c)}
 	for i := range plan.Commands {
 		command := commandOf(&plan.Commands[i], byName)
 		out.Pods += command.Pods
@@ -108,8 +108,8 @@ func commandOf(planned *model.PlannedCommand, byName map[string]*Row) Command {
 	return out
 }
 
-// stopped says why nothing would be disrupted although it could.
-func stopped(c *Cluster) []string {
+// Stopped says why nothing would be disrupted although it could, a sentence for each stop; none for a cluster of files.
+func Stopped(c *Cluster) []string {
 	out := []string{}
 	installation := c.State.Installation
 	if installation == nil {

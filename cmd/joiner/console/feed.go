@@ -343,7 +343,7 @@ func (f *Feed) think(c *Cluster) {
 func (f *Feed) about(c *Cluster, problem error) About {
 	out := About{
 		Cluster: c.Name, From: c.From, Live: c.Live, AtUnix: c.snapshot().AtUnix, Span: int64(f.settings.Span / time.Second),
-		Stopped: stopped(c), Warnings: notNil(c.Warnings),
+		Stopped: Stopped(c), Warnings: notNil(c.Warnings),
 	}
 	_, out.Replays = f.source.(Replayer)
 	if manifest := c.ledger().Manifest; manifest != nil {

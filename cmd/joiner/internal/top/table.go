@@ -38,7 +38,11 @@ func (v *view) write(out io.Writer, columns int) error {
 		time.Unix(v.AtUnix, 0).UTC().Format(time.RFC3339), explain.Many(len(v.Nodes), "node"),
 		explain.Many(pods, "pod"),
 		explain.Many(waits, "pod"), v.Price.USD(), v.Price.USD()*730)
-	if err := show.Findings(out, [][2]string{{"", sum}}, ""); err != nil {
+	lines := [][2]string{{"", sum}}
+	for _, text := range v.Stopped {
+		lines = append(lines, [2]string{"STOPPED: ", text})
+	}
+	if err := show.Findings(out, lines, ""); err != nil {
 		return err
 	}
 	if len(v.Pools) > 0 {

@@ -20,9 +20,8 @@ import (
 )
 
 const long = `Shows the nodes of a cluster with instance type, price, pods and how much of each is requested, the sums
-of its
-NodePools, and the pending pods with what they wait for. It is the console in a terminal. With --watch it is read again
-every few seconds (--every), until it is interrupted.
+of its NodePools, what stops voluntary disruption, and the pending pods with what they wait for. It is the console in a
+terminal. With --watch it is read again every few seconds (--every), until it is interrupted.
 
 ` + source.Help + `
 
@@ -108,7 +107,7 @@ func (f *flags) once(command *cobra.Command, out io.Writer) error {
 	}
 	cluster := console.NewCluster(f.Name, "", state)
 	plan := console.PlanNow(cluster)
-	v := viewOf(console.Rows(cluster), console.WaitingPods(cluster, &plan), state.Ask.NowUnix)
+	v := viewOf(cluster, console.WaitingPods(cluster, &plan))
 	columns := show.Width(command.OutOrStdout(), show.Preset)
 	return cli.WriteTo(out, f.Output, v, func(out io.Writer, v *view) error { return v.write(out, columns) })
 }
@@ -119,6 +118,7 @@ type view struct {
 	Nodes   []node         `json:"nodes"`
 	Pools   []pool         `json:"nodePools"`
 	Pending []pending      `json:"pending"`
+	Stopped []string       `json:"stopped"`              // what stops voluntary disruption, a sentence each
 	Price   model.MicroUSD `json:"priceMicroUSDPerHour"` // of nodes of NodePools
 }
 
@@ -162,8 +162,13 @@ type pending struct {
 }
 
 // viewOf puts together what is shown.
-func viewOf(rows []console.Row, waiting []console.Waiting, now int64) *view {
-	v := &view{AtUnix: now, Nodes: []node{}, Pools: []pool{}, Pending: []pending{}}
+func viewOf(cluster *console.Cluster, waiting []console.Waiting) *view {
+	rows := console.Rows(cluster)
+	v := &view{AtUnix: cluster.State.Ask.NowUnix, Nodes: []node{}, Pools: []pool{}, Pending: []pending{},
+		Stopped: []string{}}
+	if at := cluster.State.Installation; at != nil && !at.Past { // the ledger says what is stopped now
+		v.Stopped = console.Stopped(cluster)
+	}
 	for i := range rows {
 		r := &rows[i]
 		n := node{
