@@ -55,6 +55,22 @@ func (x *Index) settled(d *Devices, name string) *Devices {
 	return d
 }
 
+// Beside returns the devices less what the pods of DaemonSets take, by their index into the snapshot's. A DaemonSet for
+// which they do not suffice takes none: its pod does not run there.
+func (x *Index) Beside(d *Devices, sets []int) *Devices {
+	for _, i := range sets {
+		set := &x.snapshot.DaemonSets[i]
+		claims, problem := x.ClaimsOf(&model.Pod{Namespace: set.Namespace}, &x.snapshot.Shapes[set.Shape])
+		if problem != nil || len(claims.Shared) > 0 { // a claim that all its pods share is for one node alone
+			continue
+		}
+		if after := d.Take(claims); after != nil {
+			d = after
+		}
+	}
+	return d
+}
+
 // OfClaim returns the devices that the node of a claim of that name will have, if it is of the type.
 func (x *Index) OfClaim(name, instanceType string) *Devices {
 	return x.settled(x.OfType(instanceType), name)
@@ -111,10 +127,10 @@ func (d *Devices) TakeAll(list []*Claims) *Devices {
 	return d
 }
 
-// Drivers returns the drivers whose devices are taken, sorted.
-func (d *Devices) Drivers() []string {
+// DriversSince returns the drivers of the devices that are taken, and were not before, sorted. d comes of before.
+func (d *Devices) DriversSince(before *Devices) []string {
 	var out []string
-	for _, a := range d.taken {
+	for _, a := range d.taken[len(before.taken):] {
 		for i := range a.results {
 			out = append(out, a.results[i].Driver)
 		}

@@ -16,5 +16,7 @@
 // drivers are assumed to publish what assumed.go says of GPUs and Neuron devices, if a DeviceClass of the cluster is
 // about the driver. Nodes that are young and have published nothing yet are taken to be like others of their type.
 //
+// [Index.Beside] takes off what pods of DaemonSets claim of each node.
+//
 // Only devices that belong to one node are looked at. Those that several nodes can use are left out.
 package device

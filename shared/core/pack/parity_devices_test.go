@@ -465,3 +465,80 @@ func TestF095ExtendedResourcesOfDevicePluginsAreNoClaims(t *testing.T) {
 		t.Errorf("%d pods go to the node with two by a device plugin", got)
 	}
 }
+
+// claimingDaemon adds a DaemonSet whose pods claim a GPU each, by a template or, extended, by the extended resource
+// that the class stands for.
+func (w *world) claimingDaemon(extended bool) *world {
+	s := w.in.Snapshot
+	s.ResourceClaimTemplates = append(s.ResourceClaimTemplates,
+		model.ResourceClaimTemplate{Namespace: "kube-system", Name: "own", Spec: exactly(1, "")})
+	if !extended {
+		return w.daemon("exporter", ofTemplate("own"))
+	}
+	s.DeviceClasses[0].Spec = `{"selectors":[{"cel":{"expression":"device.driver == 'gpu.nvidia.com'"}}],` +
+		`"extendedResourceName":"example.com/gpu"}`
+	return w.daemon("exporter", func(shape *model.PodShape) { shape.Requests["example.com/gpu"] = 1 })
+}
+
+// Pods of DaemonSets take devices of each new node they run on: what is left is for other pods.
+func TestF095DaemonsTakeDevicesOfNewNodes(t *testing.T) {
+	for _, extended := range []bool{false, true} {
+		w := newWorld(64).pool("general", func(p *model.Pool) {
+			p.Template.Requirements = []model.Requirement{oneOf(model.LabelInstanceType, "g5.xlarge", "g5.24xlarge")}
+		}).gpuClass().claimTemplate("one", exactly(1, "")).claimingDaemon(extended)
+		w.pods("a", 7, ofTemplate("one")) // of 6 GPUs a g5.24xlarge has 5 for them, and a g5.xlarge none
+		plan := Plan(w.in)
+		if len(plan.Claims) != 2 || len(plan.Unschedulable) != 0 {
+			t.Errorf("extended %v: got %d claims and %d pods without one, want 2 and none", extended, len(plan.Claims),
+				len(plan.Unschedulable))
+		}
+		for _, claim := range plan.Claims {
+			if len(claim.Pods) > 5 || slices.Contains(claim.InstanceTypes, "g5.xlarge") {
+				t.Errorf("extended %v: %d pods of a GPU each are on one of %v, beside a daemon's", extended,
+					len(claim.Pods), claim.InstanceTypes)
+			}
+		}
+	}
+}
+
+// Where a DaemonSet takes all devices that there are, the reason says so, and nothing is launched.
+func TestF095DaemonsThatLeaveNoDevicesAreTheReason(t *testing.T) {
+	w := newWorld(64).pool("general", func(p *model.Pool) {
+		p.Template.Requirements = []model.Requirement{oneOf(model.LabelInstanceType, "g5.xlarge")}
+	}).gpuClass().claimTemplate("one", exactly(1, "")).claimingDaemon(false)
+	w.pods("a", 1, ofTemplate("one"))
+	plan := Plan(w.in)
+	if len(plan.Claims) != 0 || len(plan.Unschedulable) != 1 {
+		t.Fatalf("got %d claims and %d pods without a place", len(plan.Claims), len(plan.Unschedulable))
+	}
+	reason := plan.Unschedulable[0].Reasons[0]
+	if reason.Code != DevicesUnavailable || !strings.Contains(reason.Message, "DaemonSet kube-system/exporter") {
+		t.Errorf("the reason is %s: %s", reason.Code, reason.Message)
+	}
+}
+
+// A node keeps devices for pods of DaemonSets that are yet to come, and not for those that have theirs.
+func TestF095NodesKeepDevicesForDaemonsToCome(t *testing.T) {
+	for runs, want := range map[bool]int{false: 1, true: 2} {
+		w := newWorld(64).pool("general", nil).gpuClass().claimTemplate("one", exactly(1, "")).claimingDaemon(false)
+		w.gpuNode("node", "g5.12xlarge", 2, nil)
+		if runs {
+			w.in.Snapshot.ResourceSlices = nil
+			w.gpuSlice("node", 3, nil)
+			w.running("exporter-1", "node", func(s *model.PodShape) {
+				ofTemplate("own")(s)
+				s.Namespace, s.OwnerKind, s.OwnerName = "kube-system", "DaemonSet", "exporter"
+			})
+			pod := &w.in.Snapshot.Pods[len(w.in.Snapshot.Pods)-1]
+			pod.Namespace = "kube-system"
+			w.resourceClaim("own", exactly(1, ""), func(c *model.ResourceClaim) {
+				allocatedOn("node", []string{"exporter-1"}, "gpu-0")(c)
+				c.Namespace, c.PodUID, c.PodClaim = "kube-system", pod.UID, "c0"
+			})
+		}
+		w.pods("p", 3, ofTemplate("one"))
+		if got := podsOn(Plan(w.in))["node"]; got != want {
+			t.Errorf("the daemon runs: %v; %d pods go to the node, want %d", runs, got, want)
+		}
+	}
+}

@@ -109,6 +109,12 @@ func why(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool) model.Rea
 	if len(c.Conflicts) > 0 && len(pool.Without(variants, c.Conflicts)) == 0 {
 		return kept(p, c)
 	}
+	if sets := takesDevices(p, c, pool, accepted); len(sets) > 0 {
+		return model.Reason{Code: DevicesUnavailable,
+			Message: c.Devices[0].Field + ": on every node it may use too few devices are left beside those that " +
+				"pods of " + strings.Join(sets, ", ") + " claim",
+			Remedy: "let the pool use instance types with more devices, or exclude the DaemonSet from some nodes"}
+	}
 	roomy := holding(pool, accepted, c.Request)
 	if roomy.And(pool.Open).Empty() {
 		why := noOffering(p, pool, roomy)
@@ -237,6 +243,28 @@ func fieldOf(c *group.PodGroup, key string) string {
 		return "spec.nodeSelector with spec.affinity.nodeAffinity"
 	}
 	return "spec.affinity.nodeAffinity"
+}
+
+// takesDevices returns the DaemonSets that leave too few devices for the pod group on each type of the columns; nil
+// where some type has enough.
+func takesDevices(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool, columns vector.Bitset) []string {
+	if len(c.Devices) == 0 || pool.Claimants == nil {
+		return nil
+	}
+	var names []string
+	for col := columns.Next(0); col >= 0; col = columns.Next(col + 1) {
+		t := pool.Market.Columns[col].Instance
+		all := p.Devices.OfType(pool.Market.Types[t].Name)
+		if p.Devices.Beside(all, pool.Claimants[t]).TakeAll(c.Devices) != nil {
+			return nil
+		}
+		for _, i := range pool.Claimants[t] {
+			set := &p.In.Snapshot.DaemonSets[i]
+			names = append(names, "DaemonSet "+set.Namespace+"/"+set.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func countTypes(p *offerings.Pool, mask vector.Bitset) int {

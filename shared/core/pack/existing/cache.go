@@ -174,6 +174,7 @@ func (c *nodeCache) copyTo(s *Node, p *Nodes, number int) {
 	*s = *known
 	copy(room, known.Free)
 	s.Free, s.Number, s.Ports, s.coming, s.Promised = room, number, slices.Clip(s.Ports), slices.Clip(s.coming), nil
+	s.claiming = slices.Clip(s.claiming)
 	if claim := p.claimAt(number); claim != nil {
 		s.Promised = claim.Pods
 	}

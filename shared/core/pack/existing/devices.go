@@ -13,6 +13,7 @@ func (p *Nodes) Devices(s *Node, c *group.PodGroup) bool {
 		return true
 	}
 	for _, d := range p.devicesOf(s) {
+		d = p.Classifier.Devices.Beside(d, s.claiming)
 		for _, i := range s.Pods {
 			pod := &p.In.Snapshot.Pods[i]
 			shape := p.In.Snapshot.ShapeOf(pod)

@@ -103,6 +103,9 @@ func (p *nodeMaker) daemonsOn(s *Node, t int, runs [][]vector.Bitset) vector.Vec
 		if p.NeedConflicts && !slices.Contains(s.coming, d.Set) {
 			s.coming = append(s.coming, d.Set)
 		}
+		if d.Claims && !slices.Contains(s.claiming, d.Set) {
+			s.claiming = append(s.claiming, d.Set)
+		}
 	}
 	return sum
 }

@@ -113,6 +113,9 @@ func (p *nodeMaker) reserveDaemons(s *Node, running []bool) {
 			if p.NeedConflicts {
 				s.coming = append(s.coming, d.Set)
 			}
+			if d.Claims {
+				s.claiming = append(s.claiming, d.Set)
+			}
 			if p.NeedPorts {
 				s.Ports = append(s.Ports, d.Ports...)
 			}

@@ -95,6 +95,7 @@ type Node struct {
 	Blind bool
 
 	coming   []int                      // DaemonSets whose pods are not there yet; noted where any pod group minds
+	claiming []int                      // of those whose pods claim devices
 	Ports    []model.HostPort           // taken
 	Attached map[string]map[string]bool // by driver: volumes there
 	attach   map[string]int64           // by driver: the most it can attach

@@ -205,7 +205,7 @@ func (p *Planner) CandidatePools(c *group.PodGroup) []CandidatePool {
 		if hard != nil {
 			continue
 		}
-		variants := pool.Without(pool.Variants(c.Terms, c.Ports), c.Conflicts)
+		variants := p.besideDaemons(pool, c, pool.Without(pool.Variants(c.Terms, c.Ports), c.Conflicts))
 		switch {
 		case len(variants) == 0:
 		case soft:
@@ -217,6 +217,20 @@ func (p *Planner) CandidatePools(c *group.PodGroup) []CandidatePool {
 	out := append(first, second...)
 	p.poolsOf[c.Venue] = out
 	return out
+}
+
+// besideDaemons leaves out the types whose devices do not suffice for the pod group beside what DaemonSets take.
+func (p *Planner) besideDaemons(pool *offerings.Pool, c *group.PodGroup,
+	variants []offerings.Variant) []offerings.Variant {
+	if len(c.Devices) == 0 || pool.Claimants == nil {
+		return variants
+	}
+	short := make([]bool, len(pool.Claimants))
+	for t, sets := range pool.Claimants {
+		all := p.Devices.OfType(pool.Market.Types[t].Name)
+		short[t] = len(sets) > 0 && p.Devices.Beside(all, sets).TakeAll(c.Devices) == nil
+	}
+	return pool.WithoutTypes(variants, short)
 }
 
 // Prepare narrows the pod groups that are to be placed, and notes which of them are spread by which topology group.

@@ -212,7 +212,7 @@ func (r *filling) add(l, o, want int) int64 {
 // takeDevices takes devices for up to n units and returns for how many they suffice.
 func (r *filling) takeDevices(unit []*device.Claims, n int) int {
 	if r.devices == nil {
-		r.devices = r.index.OfType(r.pool.Market.Types[r.pool.Market.Columns[r.column].Instance].Name)
+		r.devices = r.devicesOf(r.pool.Market.Columns[r.column].Instance)
 	}
 	for i := range n {
 		after := r.devices.TakeAll(unit)
@@ -222,6 +222,15 @@ func (r *filling) takeDevices(unit []*device.Claims, n int) int {
 		r.devices = after
 	}
 	return n
+}
+
+// devicesOf returns the devices that a node of the pool and the type has for pods, beside those of DaemonSets.
+func (r *filling) devicesOf(t int) *device.Devices {
+	out := r.index.OfType(r.pool.Market.Types[t].Name)
+	if r.pool.Claimants == nil {
+		return out
+	}
+	return r.index.Beside(out, r.pool.Claimants[t])
 }
 
 // withDevices returns the columns of the set whose types have the devices for the items.
@@ -235,7 +244,7 @@ func (r *Packing) withDevices(set *offerings.Set, items []item) *offerings.Set {
 		t := r.Pool.Market.Columns[c].Instance
 		suits, is := known[t]
 		if !is {
-			suits = suffice(r.index.OfType(r.Pool.Market.Types[t].Name), r.Batches, items)
+			suits = suffice(r.devicesOf(t), r.Batches, items)
 			known[t] = suits
 		}
 		if !suits {
@@ -247,7 +256,8 @@ func (r *Packing) withDevices(set *offerings.Set, items []item) *offerings.Set {
 
 // drivers returns the drivers whose devices the node's pods claim, should it be bought as its cheapest offering.
 func (r *Packing) drivers(n *Node) []string {
-	devices, claiming := r.index.OfType(r.Pool.Market.Types[r.Pool.Market.Columns[n.Column].Instance].Name), false
+	before, claiming := r.devicesOf(r.Pool.Market.Columns[n.Column].Instance), false
+	devices := before
 	for _, it := range n.Items {
 		unit := r.Batches[it.Batch].PodGroup.Devices
 		claiming = claiming || len(unit) > 0
@@ -260,7 +270,7 @@ func (r *Packing) drivers(n *Node) []string {
 	if !claiming {
 		return nil
 	}
-	return devices.Drivers()
+	return devices.DriversSince(before)
 }
 
 // suffice reports whether the devices suffice for the items, one after the other.

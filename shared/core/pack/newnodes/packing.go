@@ -174,6 +174,9 @@ func (r *Packing) build(seed int, a attempt, how strictness) (Node, bool) {
 	} else {
 		r.fill(seed, a.option, a.column, r.order)
 	}
+	if len(r.items) == 0 {
+		return Node{}, false
+	}
 	n := Node{Items: slices.Clone(r.items), Load: make(vector.Vector, r.dims)}
 	need := offerings.MinSpotTypes
 	for i, it := range n.Items {

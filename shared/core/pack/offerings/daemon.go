@@ -18,6 +18,7 @@ type Daemon struct {
 	Terms           []requirement.Requirements
 	Tolerations     []model.Toleration // with every PreferNoSchedule taint tolerated
 	Ports           []model.HostPort
+	Claims          bool // devices
 }
 
 // DaemonsOf returns the DaemonSets, by namespace and name. One whose conditions cannot be read runs nowhere.
@@ -38,7 +39,8 @@ func DaemonsOf(snapshot *model.Snapshot, dims vector.Dimensions) []Daemon {
 			request[pods] = max(1, request[pods])
 		}
 		tolerations := append(slices.Clone(shape.Tolerations), model.Toleration{Operator: terms.TolerationExists, Effect: model.PreferNoSchedule})
-		out = append(out, Daemon{i, set.Namespace, set.Name, request, alternatives, tolerations, shape.HostPorts})
+		out = append(out, Daemon{i, set.Namespace, set.Name, request, alternatives, tolerations, shape.HostPorts,
+			len(shape.DeviceClaims) > 0})
 	}
 	slices.SortStableFunc(out, func(a, b Daemon) int {
 		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {

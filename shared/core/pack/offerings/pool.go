@@ -21,6 +21,7 @@ type Pool struct {
 	Open         vector.Bitset            // of those, the ones that can be bought now
 	Daemons      []vector.Vector          // by type: what daemons take
 	Free         []vector.Vector          // by type: what is left for pods; all −1 where daemons alone are too much
+	Claimants    [][]int                  // by type: DaemonSets whose pods claim devices there; nil = there are none
 	Flags        flags                    // which custom requirements were met with so far
 
 	Minimums      bool                    // it asks for minValues

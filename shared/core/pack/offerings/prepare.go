@@ -170,9 +170,15 @@ func (p *Pool) placeDaemons(daemons []Daemon) {
 		if len(d.Ports) > 0 {
 			p.portDaemons = append(p.portDaemons, d)
 		}
+		if d.Claims && p.Claimants == nil {
+			p.Claimants = make([][]int, len(m.Types))
+		}
 		for t, runs := range p.attracts(d) {
 			if runs {
 				p.Daemons[t].AddSaturating(d.Request)
+			}
+			if runs && d.Claims {
+				p.Claimants[t] = append(p.Claimants[t], d.Set)
 			}
 		}
 	}

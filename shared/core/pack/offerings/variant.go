@@ -336,11 +336,16 @@ func (p *Pool) Without(list []Variant, conflicts []int) []Variant {
 			}
 		}
 	}
+	return p.WithoutTypes(list, taken)
+}
+
+// WithoutTypes leaves out the offerings of the types.
+func (p *Pool) WithoutTypes(list []Variant, types []bool) []Variant {
 	var out []Variant
 	for _, g := range list {
 		mask := slices.Clone(g.OfferingSet.Mask)
 		for c := mask.Next(0); c >= 0; c = mask.Next(c + 1) {
-			if taken[p.Market.Columns[c].Instance] {
+			if types[p.Market.Columns[c].Instance] {
 				mask.Clear(c)
 			}
 		}
