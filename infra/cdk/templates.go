@@ -58,7 +58,9 @@ func variantsOf(demo Cluster) []variant {
 		}),
 		cluster("cluster", inCluster, func(*Cluster, *Options) {}),
 		cluster("cluster-of-two", inCluster, func(_ *Cluster, o *Options) { o.Clusters = []Cluster{{Name: "other"}} }),
-		cluster("cluster-adopters", inCluster, func(_ *Cluster, o *Options) { o.Adopters = []string{"arn:aws:iam::123456789012:user/person"} }),
+		cluster("cluster-adopters", inCluster, func(c *Cluster, o *Options) {
+			o.Adopters, c.StopAlarms = []string{"arn:aws:iam::123456789012:user/person"}, true
+		}),
 		cluster("cluster-hardened", inCluster, func(c *Cluster, o *Options) {
 			c.StopAlarms = true
 			c.Relay, c.Windows, c.IPv6, c.VPC, c.IRSAProvider = true, true, true, "vpc-0123456789abcdef0", "oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE"

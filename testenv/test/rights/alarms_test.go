@@ -17,7 +17,9 @@ func TestM87AlarmsAreReadByWhoDisruptsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	const read = "cloudwatch:DescribeAlarms"
-	for file, option := range map[string]bool{"cluster-hardened.json": true, "cluster.json": false} {
+	for file, option := range map[string]bool{
+		"cluster-hardened.json": true, "cluster-adopters.json": true, "cluster.json": false,
+	} {
 		book := newBook()
 		stack := open(t, file, demo, environment("joiner-cluster-"+demo))
 		named := rights.Boundaries{"arn:aws:iam::111111111111:policy/boundary": boundary}

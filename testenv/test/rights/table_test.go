@@ -76,7 +76,7 @@ func installed(t *testing.T) *access.Book {
 	for _, cluster := range []string{demo, "other"} {
 		env := environment("joiner-cluster-" + cluster)
 		env.Exports = exports
-		left, err := rights.Add(book, open(t, "cluster-adopters.json", cluster, env), nil) // cluster.json, and the role for people
+		left, err := rights.Add(book, open(t, "cluster-adopters.json", cluster, env), nil) // cluster.json, the role for people, and alarms
 		if err != nil {
 			t.Fatal(err)
 		}

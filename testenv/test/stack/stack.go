@@ -37,7 +37,7 @@ type Options struct {
 
 	Admission    bool     // watchers answer admission reviews, so that people are warned and refused while they apply
 	Relay        bool     // clusters are in relay mode: functions reach their API servers through the watchers and in no other way
-	Adopters     bool     // the first cluster has a role for people who take it over from Karpenter
+	Adopters     bool     // the first cluster has a role for people who take it over from Karpenter; alarms may stop it
 	Concurrency  int      // the account's quota of executions of functions at once: 1,000; with less than 100 queues are read as context batches=2 has it
 	Watchers     int      // replicas of the watcher: 1; negative = none
 	WatcherEnv   []string // beside what a watcher needs
