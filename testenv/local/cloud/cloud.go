@@ -14,10 +14,12 @@ import (
 	"github.com/joiner-sh/joiner/testenv/local/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/clock"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/cloudwatch"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/policy"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/s3"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/sqs"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/wire"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/wire/sigv4"
 )
 
@@ -110,6 +112,12 @@ func New(o Options) *Cloud {
 	}
 	c.Policies.Readings, c.Alarms = o.Readings, cloudwatch.New()
 	c.STS.AddRootKey(o.AccessKeyID, o.SecretAccessKey)
+	c.STS.Federated = func(provider string, a wire.Access) string { // what the trust of a role says
+		if d := c.Policies.Decide(policy.Principal{Provider: provider}, a); !d.Allowed() {
+			return access.Because(d, a.Action)
+		}
+		return ""
+	}
 	c.verifier = sigv4.Verifier{Keys: c.STS, Now: o.Clock.Now}
 	if o.ClientClock != nil {
 		c.verifier.ClientNow = o.ClientClock.Now

@@ -35,8 +35,12 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	service := serviceOf(r)
+	action := c.actionOf(service, r, body)
+	if service == "" && action == webIdentity {
+		service = "sts"
+	}
 	call := &call{
-		cloud: c, service: service, action: c.actionOf(service, r, body),
+		cloud: c, service: service, action: action,
 		protocol: wire.ProtocolOf(service, r), body: body,
 	}
 	answer := &answer{header: w.Header(), status: http.StatusOK}
@@ -70,7 +74,7 @@ type call struct {
 // serve verifies, delays, fails, authorizes and handles the request, in that order.
 func (c *call) serve(w *answer, r *http.Request) {
 	caller, err := c.cloud.verifier.Verify(r, c.body)
-	if err != nil {
+	if err != nil && !c.unsigned() {
 		wire.WriteError(w, r, c.protocol, refusal(c.protocol, err))
 		return
 	}
@@ -104,6 +108,12 @@ func (c *call) serve(w *answer, r *http.Request) {
 	handler.ServeHTTP(w, r)
 	c.hide(w, r, guard)
 }
+
+// webIdentity is the action of STS that nobody signs: the token in it says who asks.
+const webIdentity = "AssumeRoleWithWebIdentity"
+
+// unsigned reports whether the request may come without a signature.
+func (c *call) unsigned() bool { return c.service == "sts" && c.action == webIdentity }
 
 // drop ends the connection without an answer. It does not return.
 func (c *call) drop() {

@@ -37,6 +37,11 @@ func (m *Model) AddImage(image catalog.Image, tags map[string]string) string {
 	return image.ID
 }
 
+// AddImageOf adds an image of the account's own by its name, an architecture of EC2 and its root device.
+func AddImageOf(m *Model, name, architecture, device string, tags map[string]string) string {
+	return m.AddImage(catalog.Image{Name: name, Architecture: architecture, RootDevice: device}, tags)
+}
+
 // DeprecateImage says when an image, published or the account's own, is or was deprecated; a zero time means never. It
 // reports whether there is such an image.
 func (m *Model) DeprecateImage(id string, at time.Time) bool {

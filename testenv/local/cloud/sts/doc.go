@@ -2,7 +2,8 @@
 // roles there are and who may assume them, and the STS actions over that. It
 // stands in for the small part of IAM the environment needs, and for the
 // TokenReview webhook with which EKS turns a presigned GetCallerIdentity URL
-// into a Kubernetes user.
+// into a Kubernetes user. Clusters that EKS does not run have the same webhook
+// by aws-iam-authenticator (Authenticator), and OIDC providers of their own.
 //
 // It decides who signed a request (it implements sigv4.Keys for the front
 // door) and who may become whom. It evaluates no permission policies: an

@@ -8,14 +8,17 @@ import (
 	"github.com/joiner-sh/joiner/testenv/local/cloud/wire"
 )
 
-// NewHandler serves GetCallerIdentity and AssumeRole over the Query protocol.
-// It takes the caller from the request's context; see wire.WithCaller.
+// NewHandler serves GetCallerIdentity, AssumeRole and AssumeRoleWithWebIdentity
+// over the Query protocol. It takes the caller from the request's context; see
+// wire.WithCaller.
 func NewHandler(m *Model) http.Handler {
 	return wire.Query{
 		Namespace: "https://sts.amazonaws.com/doc/2011-06-15/",
 		Actions: map[string]wire.QueryAction{
 			"GetCallerIdentity": wire.QueryFunc(getCallerIdentity),
 			"AssumeRole":        wire.QueryFunc(m.assumeRole),
+
+			"AssumeRoleWithWebIdentity": wire.QueryFunc(m.assumeRoleWithWebIdentity),
 		},
 	}
 }
@@ -42,17 +45,30 @@ type assumeRoleInput struct {
 }
 
 type assumeRoleOutput struct {
-	Credentials struct {
-		AccessKeyID     string `xml:"AccessKeyId"`
-		SecretAccessKey string
-		SessionToken    string
-		Expiration      wire.Time
-	}
-	AssumedRoleUser struct {
-		AssumedRoleID string `xml:"AssumedRoleId"`
-		Arn           string
-	}
-	SourceIdentity string `xml:",omitempty"`
+	Credentials     credentialsView
+	AssumedRoleUser assumedRoleView
+	SourceIdentity  string `xml:",omitempty"`
+}
+
+type credentialsView struct {
+	AccessKeyID     string `xml:"AccessKeyId"`
+	SecretAccessKey string
+	SessionToken    string
+	Expiration      wire.Time
+}
+
+func viewOf(c Credentials) credentialsView {
+	return credentialsView{c.AccessKeyID, c.SecretAccessKey, c.SessionToken, wire.Time{Time: c.Expires}}
+}
+
+type assumedRoleView struct {
+	AssumedRoleID string `xml:"AssumedRoleId"`
+	Arn           string
+}
+
+func badSessionName(name string) error {
+	return wire.Errorf("ValidationError", "1 validation error detected: Value '%s' at 'roleSessionName' failed to "+
+		"satisfy constraint: Member must satisfy regular expression pattern: [\\w+=,.@-]*", name)
 }
 
 // access is what the request asks of IAM. trusted says that the role lets the caller in, as the model was told.
@@ -69,7 +85,7 @@ func (in *assumeRoleInput) access(trusted bool) wire.Access {
 
 func (m *Model) assumeRole(ctx context.Context, in *assumeRoleInput) (*assumeRoleOutput, error) {
 	if !sessionName.MatchString(in.RoleSessionName) {
-		return nil, wire.Errorf("ValidationError", "1 validation error detected: Value '%s' at 'roleSessionName' failed to satisfy constraint: Member must satisfy regular expression pattern: [\\w+=,.@-]*", in.RoleSessionName)
+		return nil, badSessionName(in.RoleSessionName)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,14 +106,10 @@ func (m *Model) assumeRole(ctx context.Context, in *assumeRoleInput) (*assumeRol
 	}
 	c := m.issue(r, in.RoleSessionName, d)
 	id := m.keys[c.AccessKeyID].Identity
-	out := &assumeRoleOutput{SourceIdentity: in.SourceIdentity}
-	out.Credentials.AccessKeyID = c.AccessKeyID
-	out.Credentials.SecretAccessKey = c.SecretAccessKey
-	out.Credentials.SessionToken = c.SessionToken
-	out.Credentials.Expiration = wire.Time{Time: c.Expires}
-	out.AssumedRoleUser.AssumedRoleID = id.UserID
-	out.AssumedRoleUser.Arn = id.ARN
-	return out, nil
+	return &assumeRoleOutput{
+		Credentials: viewOf(c), AssumedRoleUser: assumedRoleView{AssumedRoleID: id.UserID, Arn: id.ARN},
+		SourceIdentity: in.SourceIdentity,
+	}, nil
 }
 
 // duration returns how long a session may last; chained tells that the caller

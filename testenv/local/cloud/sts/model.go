@@ -59,12 +59,17 @@ func (r Role) ARN() string {
 
 // Model holds keys, roles and sessions. It is safe for concurrent use.
 type Model struct {
+	// Federated says why somebody who brings a token of an OIDC provider, by its
+	// ARN, may not do what it asks for; "" if it may. nil: nobody may.
+	Federated func(provider string, a wire.Access) string
+
 	clock   clock.Clock
 	account string
 
-	mu    sync.Mutex
-	keys  map[string]key  // by access key id
-	roles map[string]role // by ARN
+	mu        sync.Mutex
+	keys      map[string]key      // by access key id
+	roles     map[string]role     // by ARN
+	providers map[string]Provider // by issuer
 }
 
 type key struct {
@@ -85,7 +90,10 @@ func NewModel(o Options) *Model {
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}
-	return &Model{clock: o.Clock, account: o.Account, keys: map[string]key{}, roles: map[string]role{}}
+	return &Model{
+		clock: o.Clock, account: o.Account,
+		keys: map[string]key{}, roles: map[string]role{}, providers: map[string]Provider{},
+	}
 }
 
 // Account returns the account of the model.
