@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -74,7 +75,7 @@ func (l layout) apiServer(path string, o Options) child.Spec {
 		"--client-ca-file=" + l.key("ca.crt"),
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
-		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-issuer=" + cmp.Or(o.Issuer, "https://kubernetes.default.svc"),
 		"--service-account-key-file=" + l.key("sa.pub"),
 		"--service-account-signing-key-file=" + l.key("sa.key"),
 		"--service-cluster-ip-range=" + serviceCIDR,
@@ -90,6 +91,9 @@ func (l layout) apiServer(path string, o Options) child.Spec {
 		args = append(args,
 			"--audit-policy-file="+l.key("audit-policy.yaml"),
 			"--audit-log-path="+l.auditLog())
+	}
+	if o.Kubeadm {
+		args = append(args, kubeadmServer...)
 	}
 	spec := l.spec("kube-apiserver", path, append(args, o.APIServerArgs...))
 	// Memory for time: with hundreds of nodes a fifth of its time went into collecting garbage, and all others share its CPUs.
@@ -120,6 +124,9 @@ func (l layout) controllerManager(path string, o Options) child.Spec {
 		"--kube-api-qps=300", "--kube-api-burst=500",
 		"--profiling=false",
 	)
+	if o.Kubeadm {
+		args = append(args, kubeadmController...)
+	}
 	return l.spec("kube-controller-manager", path, append(args, o.ControllerManagerArgs...))
 }
 

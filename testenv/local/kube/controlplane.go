@@ -135,7 +135,10 @@ func (c *ControlPlane) start(ctx context.Context, dir string, o Options) error {
 	if err := c.awaitReady(ctx, scheduler, c.layout.schedulerPort); err != nil {
 		return err
 	}
-	return c.bootstrap(ctx)
+	if err := c.bootstrap(ctx); err != nil || !o.Kubeadm {
+		return err
+	}
+	return letJoin(ctx, c)
 }
 
 func (c *ControlPlane) run(spec child.Spec) (*child.Process, error) {

@@ -22,6 +22,13 @@ type Options struct {
 	// one JSON event a line to AuditLogPath of the control plane.
 	AuditPolicy []byte
 
+	// Issuer is the URL in service account tokens, which IAM may know as an OIDC
+	// provider; "" = https://kubernetes.default.svc.
+	Issuer string
+	// Kubeadm has nodes join by bootstrap tokens, as in clusters that kubeadm
+	// made: see BootstrapToken.
+	Kubeadm bool
+
 	// SchedulerConfig is a kubescheduler.config.k8s.io/v1
 	// KubeSchedulerConfiguration. Its client connection and leader election
 	// are overwritten. Empty means the default profile.

@@ -39,22 +39,35 @@ const tokenLife = 24 * time.Hour
 // ServiceAccount returns a client configuration with a token of a service
 // account, which must exist.
 func (c *ControlPlane) ServiceAccount(ctx context.Context, namespace, name string) (*rest.Config, error) {
-	client, err := kubernetes.NewForConfig(c.Config())
+	token, err := c.ServiceAccountToken(ctx, namespace, name)
 	if err != nil {
 		return nil, err
-	}
-	life := int64(tokenLife / time.Second)
-	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &life}}, metav1.CreateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("get a token of service account %s/%s: %w", namespace, name, err)
 	}
 	return &rest.Config{
 		Host:            c.Endpoint(),
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.ca.pem},
-		BearerToken:     token.Status.Token,
+		BearerToken:     token,
 		QPS:             -1,
 	}, nil
+}
+
+// ServiceAccountToken returns a token of a service account, which must exist,
+// for audiences: the API server's where none is named.
+func (c *ControlPlane) ServiceAccountToken(
+	ctx context.Context, namespace, name string, audiences ...string,
+) (string, error) {
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		return "", err
+	}
+	life := int64(tokenLife / time.Second)
+	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{Audiences: audiences, ExpirationSeconds: &life},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("get a token of service account %s/%s: %w", namespace, name, err)
+	}
+	return token.Status.Token, nil
 }
 
 // Kubeconfig writes a client configuration as a kubeconfig file's bytes, for

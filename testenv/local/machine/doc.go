@@ -1,6 +1,7 @@
 // Package instance turns launched instances into Nodes the way the real ones
 // do: it reads the user data as the image would (Amazon Linux 2023's nodeadm,
-// Amazon Linux 2's bootstrap.sh, Bottlerocket, Windows), derives what the
+// Amazon Linux 2's bootstrap.sh, Bottlerocket, Windows; an image of a cluster's
+// own, named kubeadm-…, runs its scripts and joins by kubeadm), derives what the
 // kubelet would report, registers the Node and renews its lease as that
 // kubelet's user, and has kwok run its pods.
 //

@@ -25,6 +25,8 @@ func (k *kubelet) applyFlags(flags []string) error {
 	labels := cliflag.ConfigurationMap(k.labels)
 	set.Var(&labels, "node-labels", "")
 	taints := set.StringSlice("register-with-taints", nil, "")
+	set.StringVar(&k.providerID, "provider-id", k.providerID, "")
+	cloud := set.String("cloud-provider", "", "")
 	set.Int32Var(&k.config.MaxPods, "max-pods", k.config.MaxPods, "")
 	set.Int32Var(&k.config.PodsPerCore, "pods-per-core", k.config.PodsPerCore, "")
 	set.Var(cliflag.NewMapStringString(&k.config.KubeReserved), "kube-reserved", "")
@@ -35,6 +37,7 @@ func (k *kubelet) applyFlags(flags []string) error {
 	if err := set.Parse(words); err != nil {
 		return err
 	}
+	k.externalCloud = k.externalCloud || *cloud == "external"
 	if set.Changed("register-with-taints") {
 		k.config.RegisterWithTaints, err = parseTaints(*taints)
 	}

@@ -48,6 +48,13 @@ type Options struct {
 	// KeepNodes leaves the Node of a terminated instance where it is, as if the
 	// cloud controller manager were down.
 	KeepNodes bool
+	// NoCloudController says that there is no cloud controller manager, as where
+	// the kubelet says its provider id itself: nobody labels Nodes with what EC2
+	// knows, nor deletes those of instances that are gone.
+	NoCloudController bool
+	// Parameter reads one of the Parameter Store with the rights of an instance's
+	// role, for scripts of images of a cluster's own. nil: there is no store.
+	Parameter func(ctx context.Context, i Instance, name string) (string, error)
 	// AwaitVolumes has pods with claims wait, bound and pending, until their
 	// volumes are attached. They start only where an Attacher with StartPods
 	// runs.
@@ -81,6 +88,11 @@ type Fleet struct {
 func Start(ctx context.Context, o Options) (*Fleet, error) {
 	if o.OnEvent == nil {
 		o.OnEvent = func(Event) {}
+	}
+	if o.Parameter == nil {
+		o.Parameter = func(_ context.Context, _ Instance, name string) (string, error) {
+			return "", fmt.Errorf("parameter %s: there is no store", name)
+		}
 	}
 	if o.MayJoin == nil {
 		o.MayJoin = func(Instance) error { return nil }

@@ -24,13 +24,18 @@ type kubelet struct {
 	labels   map[string]string // of --node-labels
 	config   kubeletconfig.KubeletConfiguration
 	version  string // such as v1.36.3-eks-0000000
+
+	providerID    string // "" = the cloud controller manager says it
+	externalCloud bool   // it awaits that one
 }
 
 // configureKubelet does what nodeadm and then the kubelet do with a
 // NodeConfig: the image's own settings, the document's over them, flags over
 // both. The error is one at which the kubelet would not start.
 func configureKubelet(i Instance, c NodeConfig) (kubelet, error) {
-	k := kubelet{nodeName: i.PrivateDNSName, labels: map[string]string{}}
+	k := kubelet{
+		nodeName: i.PrivateDNSName, labels: map[string]string{}, providerID: i.providerID(), externalCloud: true,
+	}
 	if c.Spec.FeatureGates[instanceIDNodeName] {
 		k.nodeName = i.ID
 	}

@@ -59,7 +59,13 @@ func (c *userClient) CoordinationV1() coordinationv1client.CoordinationV1Interfa
 func clientAs(config *rest.Config, user string, groups ...string) (*userClient, error) {
 	config = rest.CopyConfig(config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
-	config.UserAgent = user
+	return clientOf(config, user)
+}
+
+// clientOf returns a client of those who are in the configuration.
+func clientOf(config *rest.Config, agent string) (*userClient, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent = agent
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	core, err := corev1client.NewForConfig(config)
 	if err != nil {

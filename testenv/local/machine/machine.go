@@ -87,7 +87,7 @@ type step struct {
 
 // run takes the instance from its boot to all it will ever be.
 func (m *instance) run(ctx context.Context) {
-	if err := m.configure(); err != nil {
+	if err := m.configure(ctx); err != nil {
 		m.report(Refused, err)
 		return
 	}
@@ -104,6 +104,9 @@ func (m *instance) run(ctx context.Context) {
 	}
 	if len(m.instance.Devices) == 0 {
 		steps = steps[:2]
+	}
+	if m.fleet.options.NoCloudController {
+		steps = steps[1:]
 	}
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.after, b.after) })
 	for _, step := range steps {
@@ -139,7 +142,13 @@ func NodeOf(i Instance) (*corev1.Node, kubeletconfig.KubeletConfiguration, error
 }
 
 // configure reads the user data. The error is why the instance never joins.
-func (m *instance) configure() error {
+func (m *instance) configure(ctx context.Context) error {
+	if systemOf(m.instance) == own {
+		if err := m.fleet.options.MayJoin(m.instance); err != nil {
+			return fmt.Errorf("the machine may not join: %w", err)
+		}
+		return m.joinByKubeadm(ctx)
+	}
 	config, err := ReadUserDataOf(m.instance)
 	if err != nil {
 		return err
@@ -189,7 +198,7 @@ func (m *instance) recognize(ctx context.Context, exists error) error {
 	if err != nil {
 		return err
 	}
-	if node.Spec.ProviderID != m.instance.providerID() {
+	if node.Spec.ProviderID != m.config.providerID {
 		return exists
 	}
 	m.nodeUID = node.UID

@@ -48,18 +48,19 @@ func start(ctx context.Context) error {
 		return err
 	}
 	if plane, err = kube.Start(ctx, kube.Options{
-		Assets: assets,
+		Assets: assets, Kubeadm: true,
 		// Twice the time between two heartbeats, not five times: a test waits for it.
 		ControllerManagerArgs: []string{"--node-monitor-grace-period=20s", "--node-monitor-period=1s"},
 	}); err != nil {
 		return err
 	}
 	fleet, err = machine.Start(ctx, machine.Options{
-		Config:  plane.Config(),
-		Cluster: cluster(),
-		Kwok:    assets.Kwok,
-		Dir:     plane.LogDir(),
-		OnEvent: events.record,
+		Config:    plane.Config(),
+		Cluster:   cluster(),
+		Kwok:      assets.Kwok,
+		Dir:       plane.LogDir(),
+		OnEvent:   events.record,
+		Parameter: parameter,
 	})
 	if err != nil {
 		plane.Stop()

@@ -46,14 +46,17 @@ func newNode(i Instance, k kubelet, r resources, now metav1.Time) *corev1.Node {
 	maps.Copy(labels, k.labels)
 	labels[livingLabel] = livingValue
 	taints := append([]corev1.Taint(nil), k.config.RegisterWithTaints...)
-	taints = append(taints, corev1.Taint{Key: cloudProviderTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule})
+	if k.externalCloud {
+		awaits := corev1.Taint{Key: cloudProviderTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule}
+		taints = append(taints, awaits)
+	}
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        k.nodeName,
 			Labels:      labels,
 			Annotations: map[string]string{nodeIPAnnotation: i.PrivateIP, attachAnnotation: "true"},
 		},
-		Spec: corev1.NodeSpec{ProviderID: i.providerID(), Taints: taints},
+		Spec: corev1.NodeSpec{ProviderID: k.providerID, Taints: taints},
 		Status: corev1.NodeStatus{
 			Capacity:    r.capacity,
 			Allocatable: r.allocatable,

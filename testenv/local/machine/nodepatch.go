@@ -63,6 +63,9 @@ func (m *instance) initialize(ctx context.Context) error {
 		if node.UID != m.nodeUID {
 			return apierrors.NewNotFound(corev1.Resource("nodes"), m.nodeName)
 		}
+		if node.Spec.ProviderID == "" {
+			node.Spec.ProviderID = m.instance.providerID()
+		}
 		for key, value := range cloudLabels(m.instance) {
 			node.Labels[key] = value
 		}
@@ -118,7 +121,8 @@ func (m *instance) depart(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	if m.nodeUID == "" || m.fleet.options.KeepNodes || !sleep(ctx, m.fleet.options.Timing.Delete) {
+	o := m.fleet.options
+	if m.nodeUID == "" || o.KeepNodes || o.NoCloudController || !sleep(ctx, o.Timing.Delete) {
 		return
 	}
 	deleted := m.insist(ctx, func(ctx context.Context) error {

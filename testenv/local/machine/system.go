@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"strings"
 )
 
@@ -19,6 +20,7 @@ var (
 	al2          = system{name: "Amazon Linux 2", os: "linux", volume: "/dev/xvda", gib: 20}
 	bottlerocket = system{name: "Bottlerocket OS", os: "linux", volume: "/dev/xvdb", gib: 20}
 	windows      = system{name: "Windows Server", os: "windows", volume: "/dev/sda1", gib: 50}
+	own          = system{name: "Ubuntu 24.04.3 LTS", os: "linux", volume: "/dev/sda1", gib: 8}
 )
 
 // windowsBuilds are the builds of the years in names of images.
@@ -37,6 +39,8 @@ func systemOf(i Instance) system {
 		s := bottlerocket
 		s.release = name[strings.LastIndex(name, "-v")+1:]
 		return s
+	case strings.HasPrefix(name, "kubeadm-"):
+		return own
 	case strings.HasPrefix(name, "Windows_Server-"):
 		s := windows
 		year, _, _ := strings.Cut(strings.TrimPrefix(name, "Windows_Server-"), "-")
@@ -65,6 +69,8 @@ func ReadUserDataOf(i Instance) (NodeConfig, error) {
 // read takes user data apart as a system other than Amazon Linux 2023 does.
 func (s system) read(i Instance) (NodeConfig, error) {
 	switch {
+	case s == own:
+		return NodeConfig{}, errors.New("its scripts join by kubeadm, which asks the cluster")
 	case s == al2:
 		return readBootstrapScript(i.UserData)
 	case s.os == windows.os:
