@@ -70,7 +70,7 @@ func variantsOf(demo Cluster) []variant {
 		cluster("cluster-relay", inCluster, func(c *Cluster, _ *Options) { c.Relay = true }),
 		cluster("cluster-self-managed", inCluster, func(c *Cluster, _ *Options) {
 			c.SelfManaged, c.Endpoint, c.CA = true, "https://api.example.com:6443", exampleCA
-			c.Kubernetes, c.ServiceCIDR, c.IRSAProvider = "1.36", "10.96.0.0/12", "issuer.example.com"
+			c.Kubernetes, c.ServiceCIDR, c.IRSAProvider, c.Relay = "1.36", "10.96.0.0/12", "issuer.example.com", true
 		}),
 		cluster("cluster-own-node-role", inCluster, func(c *Cluster, o *Options) { c.NodeRole, o.DryRun = "own-nodes", false }),
 		cluster("cluster-foreign", inCluster, foreign),

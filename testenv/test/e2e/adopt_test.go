@@ -441,6 +441,15 @@ func (c *cluster) adopt(t *testing.T, code int, args ...string) *adoption {
 // reads the JSON it prints.
 func (c *cluster) joiner(t *testing.T, code int, into any, args ...string) {
 	t.Helper()
+	stdout, stderr := c.says(t, code, args...)
+	if err := json.Unmarshal([]byte(stdout), into); err != nil {
+		t.Fatalf("joiner %q: %v\n%s\n%s", args, err, stdout, stderr)
+	}
+}
+
+// says runs the command line in the same way and returns what it prints.
+func (c *cluster) says(t *testing.T, code int, args ...string) (out, errs string) {
+	t.Helper()
 	binary := filepath.Join(c.Dir(), "joiner")
 	if _, err := os.Stat(binary); err != nil {
 		build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/joiner")
@@ -463,9 +472,7 @@ func (c *cluster) joiner(t *testing.T, code int, into any, args ...string) {
 	if got := command.ProcessState.ExitCode(); got != code && code >= 0 {
 		t.Fatalf("joiner %q: exit status %d, want %d\n%s\n%s", args, got, code, stdout.String(), stderr.String())
 	}
-	if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
-		t.Fatalf("joiner %q: %v\n%s\n%s", args, err, stdout.String(), stderr.String())
-	}
+	return stdout.String(), stderr.String()
 }
 
 // adopted holds ledger, instances and objects to what they must be after the adoption.

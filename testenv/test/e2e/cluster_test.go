@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -48,7 +49,7 @@ func start(t *testing.T, o stack.Options) *cluster {
 	logs := &recorder{}
 	o.OnLog, o.OnExit = logs.line, logs.exit
 	o.OnInstance = func(e machine.Event) { logs.add("machine: " + e.String()) }
-	o.Cluster = "joiner-demo"
+	o.Cluster = cmp.Or(o.Cluster, "joiner-demo")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	s, err := stack.Start(ctx, o)

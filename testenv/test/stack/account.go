@@ -93,10 +93,19 @@ func untagged(n ec2.Network) ec2.Network {
 // discoveryTag is the tag by which classes find subnets and security groups.
 const discoveryTag = "karpenter.sh/discovery"
 
-// tokenWebhook serves what EKS puts beside its API servers: it turns a presigned token into the user of an access entry.
-func (a *account) tokenWebhook(ctx context.Context, s *Stack, cluster string) ([]byte, error) {
+// tokenWebhook serves what EKS puts beside its API servers, or people aws-iam-authenticator: it turns a presigned token
+// into the user of an access entry.
+func tokenWebhook(ctx context.Context, s *Stack, c *Cluster) ([]byte, error) {
+	entries := sts.AccessEntries(c.account.eks)
+	if c.own != nil {
+		var err error
+		if entries, err = c.own.entries(); err != nil {
+			return nil, err
+		}
+	}
 	webhook, err := sts.ServeWebhook(context.WithoutCancel(ctx), sts.TokenReviewHandler(sts.TokenReview{
-		Model: s.Cloud.STS, Cluster: cluster, Entries: a.eks, Endpoints: []string{s.Cloud.Endpoint()}, Region: s.Cloud.Region(),
+		Model: s.Cloud.STS, Cluster: c.Name, Entries: entries,
+		Endpoints: []string{s.Cloud.Endpoint()}, Region: s.Cloud.Region(),
 	}))
 	if err != nil {
 		return nil, err

@@ -1,13 +1,14 @@
 package stack
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	corev1 "k8s.io/api/core/v1"
@@ -47,7 +48,7 @@ func (c *Cluster) ReadWatcher(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the watcher's settings in cluster %s: %w", c.Name, err)
 	}
-	folders, err := c.secrets(ctx, client, watcher.Spec.Template.Spec)
+	folders, err := c.mounts(ctx, client, watcher.Spec.Template.Spec)
 	if err != nil {
 		return err
 	}
@@ -56,20 +57,29 @@ func (c *Cluster) ReadWatcher(ctx context.Context) error {
 		if e.ValueFrom != nil {
 			return fmt.Errorf("the chart takes %s from the cluster; a process cannot", e.Name)
 		}
-		c.watcherEnv = append(c.watcherEnv, e.Name+"="+cmp.Or(folders[e.Value], e.Value))
+		value := e.Value
+		for path, folder := range folders {
+			if value == path || strings.HasPrefix(value, path+"/") {
+				value = folder + strings.TrimPrefix(value, path)
+			}
+		}
+		c.watcherEnv = append(c.watcherEnv, e.Name+"="+value)
 	}
 	return nil
 }
 
-// secrets writes what pods have mounted of Secrets into folders, which it returns by where they are mounted.
-func (c *Cluster) secrets(ctx context.Context, client kubernetes.Interface, pod corev1.PodSpec) (map[string]string, error) {
+// mounts writes what pods have mounted of Secrets, and tokens of their service account, into folders, which it returns
+// by where they are mounted.
+func (c *Cluster) mounts(
+	ctx context.Context, client kubernetes.Interface, pod corev1.PodSpec,
+) (map[string]string, error) {
 	folders := map[string]string{}
 	for _, mount := range pod.Containers[0].VolumeMounts {
 		i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
-		if i < 0 || pod.Volumes[i].Secret == nil {
-			return nil, fmt.Errorf("the watcher's volume %s is of no Secret; others are not mounted here", mount.Name)
+		if i < 0 {
+			return nil, fmt.Errorf("the watcher's pods have no volume %s", mount.Name)
 		}
-		secret, err := client.CoreV1().Secrets(chartNamespace).Get(ctx, pod.Volumes[i].Secret.SecretName, metav1.GetOptions{})
+		files, err := c.contents(ctx, client, pod.Volumes[i])
 		if err != nil {
 			return nil, fmt.Errorf("mount the watcher's volume %s: %w", mount.Name, err)
 		}
@@ -77,14 +87,46 @@ func (c *Cluster) secrets(ctx context.Context, client kubernetes.Interface, pod 
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return nil, err
 		}
-		for _, item := range pod.Volumes[i].Secret.Items {
-			if err := os.WriteFile(filepath.Join(folder, item.Path), secret.Data[item.Key], 0o600); err != nil {
+		for path, content := range files {
+			if err := os.WriteFile(filepath.Join(folder, path), content, 0o600); err != nil {
 				return nil, err
 			}
 		}
 		folders[mount.MountPath] = folder
 	}
 	return folders, nil
+}
+
+// contents are the files of a volume by path. The tokens are those that kubelets would project.
+func (c *Cluster) contents(
+	ctx context.Context, client kubernetes.Interface, v corev1.Volume,
+) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	switch {
+	case v.Secret != nil:
+		secret, err := client.CoreV1().Secrets(chartNamespace).Get(ctx, v.Secret.SecretName, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range v.Secret.Items {
+			files[item.Path] = secret.Data[item.Key]
+		}
+	case v.Projected != nil:
+		for _, source := range v.Projected.Sources {
+			if source.ServiceAccountToken == nil {
+				return nil, errors.New("it projects something else than tokens")
+			}
+			audience := source.ServiceAccountToken.Audience
+			token, err := c.Kube.ServiceAccountToken(ctx, chartNamespace, watcherAccount, audience)
+			if err != nil {
+				return nil, err
+			}
+			files[source.ServiceAccountToken.Path] = []byte(token)
+		}
+	default:
+		return nil, errors.New("it is neither of a Secret nor of projected tokens; others are not mounted here")
+	}
+	return files, nil
 }
 
 // values are the chart's: of the installation what the region's stack says.
@@ -112,12 +154,18 @@ func (s *Stack) values(ctx context.Context, c *Cluster) (map[string]any, error) 
 			"enabled": true, "url": c.admission.url(), "caBundle": string(c.admission.ca),
 		}
 	}
-	if !s.Options.Relay {
+	if !s.Options.Relay && c.own == nil {
 		return values, nil
 	}
 	outputs, err := c.stack.OutputValues()
 	if err != nil {
 		return nil, err
+	}
+	if c.own != nil {
+		ownValues(values, outputs)
+	}
+	if !s.Options.Relay {
+		return values, nil
 	}
 	var senders map[string]any
 	if err := json.Unmarshal([]byte(outputs["RelaySenders"]), &senders); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/local/machine"
 )
 
-// Cluster is one EKS cluster of the stack's account and region, attached to the same functions as every other.
+// Cluster is one cluster of the stack's account and region, attached to the same functions as every other.
 type Cluster struct {
 	Name      string
 	Kube      *kube.ControlPlane
@@ -28,7 +28,11 @@ type Cluster struct {
 	watcherEnv []string   // what the chart's Deployment gives the watcher
 	foreign    *Foreign   // the account it is in; nil = the stack's
 	admission  *admission // nil = nobody answers admission reviews
+	own        *own       // nil = EKS runs it
 }
+
+// Outputs are those of the cluster's stack.
+func (c *Cluster) Outputs() (map[string]string, error) { return c.stack.OutputValues() }
 
 // AddCluster starts another cluster in the same account and region and attaches it: a control plane of its own, whose nodes
 // and pods may have the same names as another's. It has no watcher unless one is started for it, and its classes find
@@ -44,13 +48,14 @@ func (s *Stack) AddCluster(ctx context.Context, name string) (*Cluster, error) {
 	return c, nil
 }
 
-// enter installs the chart and attaches the cluster. In relay mode the chart is told what the cluster's stack made.
+// enter installs the chart and attaches the cluster. In relay mode, and outside of EKS, the chart is told what the
+// cluster's stack made.
 func (s *Stack) enter(ctx context.Context, c *Cluster) error {
 	if s.Options.NoChart {
 		return s.attach(ctx, c)
 	}
 	steps := []func(context.Context, *Cluster) error{s.install, s.attach}
-	if s.Options.Relay {
+	if s.Options.Relay || c.own != nil {
 		slices.Reverse(steps)
 	}
 	for _, step := range steps {
@@ -67,6 +72,9 @@ func (s *Stack) startCluster(ctx context.Context, in *account, name, dir string)
 		return nil, err
 	}
 	c := &Cluster{Name: name, account: in, dir: dir}
+	if s.Options.SelfManaged && in == s.account && name == s.Options.Cluster {
+		c.own = &own{name, kubernetesMinor(), s.Options.Relay, s.Cloud, s.EC2}
+	}
 	if err := s.startKube(ctx, c); err != nil {
 		return nil, err
 	}
@@ -76,9 +84,9 @@ func (s *Stack) startCluster(ctx context.Context, in *account, name, dir string)
 	return c, s.startAddons(ctx, c)
 }
 
-// startKube starts the control plane with EKS's token webhook.
+// startKube starts the control plane with EKS's token webhook, or one of kubeadm's.
 func (s *Stack) startKube(ctx context.Context, c *Cluster) error {
-	webhook, err := c.account.tokenWebhook(ctx, s, c.Name)
+	webhook, err := tokenWebhook(ctx, s, c)
 	if err != nil {
 		return err
 	}
@@ -86,11 +94,19 @@ func (s *Stack) startKube(ctx context.Context, c *Cluster) error {
 	options.TokenWebhookConfig = webhook
 	options.Progress = s.Options.Progress
 	options.Dir = filepath.Join(c.dir, "kube")
+	if c.own != nil {
+		c.own.configure(&options)
+	}
 	c.Kube, err = kube.Start(ctx, options)
 	if err != nil {
 		return err
 	}
 	s.closeLater(c.Kube.Stop)
+	if c.own != nil {
+		name, token, err := c.own.surround(ctx, s.running, c.Kube)
+		c.account.parameters.Put(name, token)
+		return err
+	}
 	c.account.addCluster(c, s.Options.Bare)
 	return nil
 }
@@ -102,10 +118,15 @@ func (s *Stack) startInstances(ctx context.Context, c *Cluster) error {
 	if err := os.MkdirAll(kwok, 0o755); err != nil {
 		return err
 	}
+	var parameter func(context.Context, machine.Instance, string) (string, error)
+	if c.own != nil {
+		parameter = c.own.parameter
+	}
 	fleet, err := machine.Start(ctx, machine.Options{
 		Config:  c.Kube.Config(),
 		Cluster: machine.Cluster{Name: c.Name, Endpoint: c.Kube.Endpoint(), CertificateAuthority: c.Kube.CertificateAuthority(), Version: kube.KubernetesVersion()},
 		Kwok:    c.Kube.Assets().Kwok, Dir: kwok, Timing: s.Options.Instance, AwaitVolumes: slices.Contains(s.addonsOf(c), AddonEBS), OnEvent: s.Options.OnInstance,
+		NoCloudController: c.own != nil, Parameter: parameter,
 	})
 	if err != nil {
 		return err

@@ -15,6 +15,11 @@
 //
 // The first cluster can have the add-ons of EKS for EBS volumes and for pods with interfaces of their own (Options.Addons).
 //
+// EKS may know nothing of the first cluster (Options.SelfManaged): its control plane is one of kubeadm, instances of an
+// image of its own join it by the user data of docs/tasks/self-managed.md, and its watcher has its role by the
+// cluster's own issuer. In relay mode the committed template registers it; otherwise that template makes roles and queue
+// alone, and whoever starts the stack attaches it by joiner attach.
+//
 // `make up` runs it for people, the end-to-end tests for themselves.
 //
 //	s, err := stack.Start(ctx, stack.Options{Progress: os.Stdout})

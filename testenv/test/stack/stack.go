@@ -31,11 +31,12 @@ import (
 
 // Options say how a stack differs from the default one. The zero value is a working stack with believable, quick timing.
 type Options struct {
-	Cluster  string    // name of the EKS cluster: joiner-demo
+	Cluster  string    // name of the cluster: joiner-demo
 	Dir      string    // for data and logs: a temporary folder, removed by Stop
 	Progress io.Writer // what is happening, for a person; nil = discard
 
 	Admission    bool     // watchers answer admission reviews, so that people are warned and refused while they apply
+	SelfManaged  bool     // EKS does not run the first cluster, whose name is own: see the package
 	Relay        bool     // clusters are in relay mode: functions reach their API servers through the watchers and in no other way
 	Adopters     bool     // the first cluster has a role for people who take it over from Karpenter; alarms may stop it
 	Concurrency  int      // the account's quota of executions of functions at once: 1,000; with less than 100 queues are read as context batches=2 has it

@@ -97,16 +97,7 @@ func (s *Stack) deployRegion(ctx context.Context) error {
 
 // attach makes a cluster's roles, lets them into it and has the catalog's function register it, as deploying its stack does.
 func (s *Stack) attach(ctx context.Context, c *Cluster) error {
-	file := "cluster"
-	switch {
-	case s.Options.Relay:
-		file = "cluster-relay"
-	case s.QueueURL != "", s.Options.small(): // there is a cluster already, or no room for more than two batches of its queue
-		file = "cluster-of-two"
-	case s.Options.Adopters:
-		file = "cluster-adopters"
-	}
-	t, err := clusterTemplate(file, c.Name)
+	t, err := templateOf(s, c)
 	if err != nil {
 		return err
 	}
@@ -117,6 +108,26 @@ func (s *Stack) attach(ctx context.Context, c *Cluster) error {
 		s.QueueURL = c.PlanURL
 	}
 	return err
+}
+
+// templateOf is the template that a cluster of the stack's account is attached by.
+func templateOf(s *Stack, c *Cluster) (*cloudformation.Template, error) {
+	file := "cluster"
+	switch {
+	case c.own != nil:
+		text, err := template("cluster-self-managed")
+		if err != nil {
+			return nil, err
+		}
+		return c.own.template(strings.ReplaceAll(text, templatesCluster, c.Name), c.Kube)
+	case s.Options.Relay:
+		file = "cluster-relay"
+	case s.QueueURL != "", s.Options.small(): // there is a cluster already, or no room for more than two batches of its queue
+		file = "cluster-of-two"
+	case s.Options.Adopters:
+		file = "cluster-adopters"
+	}
+	return clusterTemplate(file, c.Name)
 }
 
 // changes are what the options say otherwise than the templates.

@@ -27,6 +27,19 @@ func (w *Watcher) Kill() { w.once.Do(w.process.Kill) }
 // StartWatcher starts another replica of the first cluster's.
 func (s *Stack) StartWatcher() (*Watcher, error) { return s.StartWatcherOf(s.Cluster) }
 
+// watcherIdentity is the part of a watcher's environment by which it is somebody in AWS: keys that Pod Identity gives
+// it, or outside of EKS what a token does.
+func watcherIdentity(s *Stack, c *Cluster, session string) ([]string, error) {
+	if c.own != nil {
+		return c.own.identity(), nil
+	}
+	keys, err := s.WatcherKeys(c, session)
+	if err != nil {
+		return nil, err
+	}
+	return s.Cloud.Environment(keys), nil
+}
+
 // StartWatcherOf starts another replica of a cluster's.
 func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 	s.mutex.Lock()
@@ -44,11 +57,11 @@ func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
 		return nil, err
 	}
-	keys, err := s.WatcherKeys(c, name)
+	own, err := watcherIdentity(s, c, name)
 	if err != nil {
 		return nil, err
 	}
-	env := append(os.Environ(), s.Cloud.Environment(keys)...)
+	env := append(os.Environ(), own...)
 	env = append(env, c.watcherEnv...)
 	// What differs between a pod and a process: where its identity is, what it is called, and that ports are shared.
 	env = append(env, "KUBECONFIG="+path, "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0", "JOINER_METRICS_ADDRESS=127.0.0.1:0", "JOINER_WEBHOOK_ADDRESS=127.0.0.1:0")
