@@ -71,8 +71,8 @@ func main() {
 	f := publish.New(s.forwardConfig(ctx, logger))
 	var watch *ekscluster.Watch
 	recorder := metrics.New(metrics.Options{
-		Rows: f.Rows, Waiting: f.PendingPods, Synced: func() bool { return watch.Synced() }, Now: time.Now,
-		Version: boot.Version(), Detail: s.ClusterState,
+		Rows: f.Rows, Waiting: f.PendingPods, PodsOn: f.PodsOn, Synced: func() bool { return watch.Synced() },
+		Now: time.Now, Version: boot.Version(), Detail: s.ClusterState,
 	})
 	cache := review.NewCache(func() bool { return watch.Synced() })
 	watch = s.watch(kube, func(c wire.Change) {

@@ -72,6 +72,7 @@ type ClaimShown struct {
 	Zone              string
 	CapacityType      string
 	ImageID           string
+	NodeName          string // "" until it has a node
 	MinValuesRelaxed  bool
 	Drifted           bool
 	Drained           bool

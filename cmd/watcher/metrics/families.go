@@ -88,6 +88,8 @@ var (
 	claimsDisrupted = Family{"karpenter_nodeclaims_disrupted_total", counter,
 		[]string{"reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"},
 		"NodeClaims that got a disruption reason"}
+	podsDisrupted = Family{"karpenter_pods_disruption_initiated_total", counter, claimsDisrupted.Labels,
+		"pods on nodes whose NodeClaims got a disruption reason, without those of DaemonSets, static and system pods"}
 	claimsUnhealthy = Family{"karpenter_nodeclaims_unhealthy_disrupted_total", counter,
 		[]string{"condition", "nodepool", "capacity_type", "image_id"},
 		"NodeClaims that ended because a condition of their node was bad for too long"}
@@ -165,6 +167,6 @@ func Families() []Family {
 		claimsChanges, claimsChanged, poolsChanges, poolsChanged, classesChanges, classesChanged,
 		claimsCreated, claimsTerminated, claimsDisrupted, claimsUnhealthy, claimsTermination, nodesCreated,
 		nodesTerminated, nodesDrained, nodesTermination,
-		nodesLived, podsBound, podsStartup, decisions, decisionsByPool, buildInfo,
+		nodesLived, podsBound, podsStartup, podsDisrupted, decisions, decisionsByPool, buildInfo,
 	}
 }

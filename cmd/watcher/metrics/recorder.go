@@ -22,8 +22,9 @@ import (
 // Options are what a Recorder is made of.
 type Options struct {
 	Rows    func() publish.Rows
-	Waiting func() int  // pods that need capacity nothing has
-	Synced  func() bool // what was there at the start has been observed
+	Waiting func() int            // pods that need capacity nothing has
+	PodsOn  func(node string) int // pods that have to leave a node that is disrupted
+	Synced  func() bool           // what was there at the start has been observed
 	Now     func() time.Time
 	Version string // of this build
 	Detail  bool   // of each node and pod; false where that is too many series
@@ -41,7 +42,7 @@ type Recorder struct {
 	cluster *prometheus.Registry // of what has happened
 
 	claimsCreated, claimsTerminated, claimsDisrupted, claimsUnhealthy, nodesCreated, nodesTerminated, nodesDrained,
-	decisions, decisionsByPool *prometheus.CounterVec
+	podsDisrupted, decisions, decisionsByPool *prometheus.CounterVec
 	claimsTermination,
 	nodesLived *prometheus.HistogramVec
 	nodesTermination *prometheus.SummaryVec
@@ -115,6 +116,7 @@ func New(o Options) *Recorder {
 		counted(nodesDrained)
 	r.decisions, r.decisionsByPool, r.claimsUnhealthy = counted(decisions), counted(decisionsByPool),
 		counted(claimsUnhealthy)
+	r.podsDisrupted = counted(podsDisrupted)
 	r.claimsTermination, r.nodesLived, r.nodesTermination = timed(claimsTermination, ofMinutes),
 		timed(nodesLived, ofLives), summed(nodesTermination)
 	r.ofClaims = follow(counted(claimsChanges), timed(claimsChanged, ofTransitions))
@@ -276,6 +278,9 @@ func (r *Recorder) disrupted(shown *model.ClaimShown) {
 		policy = words.policy
 	}
 	r.claimsDisrupted.WithLabelValues(reason, shown.Pool, shown.CapacityType, policy, words.mode).Inc()
+	if pods := r.o.PodsOn(shown.NodeName); pods > 0 {
+		r.podsDisrupted.WithLabelValues(reason, shown.Pool, shown.CapacityType, policy, words.mode).Add(float64(pods))
+	}
 	if reason == "unhealthy" {
 		r.claimsUnhealthy.WithLabelValues(condition(shown.DisruptionMessage), shown.Pool, shown.CapacityType,
 			shown.ImageID).Inc()
@@ -339,7 +344,7 @@ func (r *Recorder) pool(pool *model.Pool, deleted bool) {
 	delete(r.pools, pool.Name)
 	of := prometheus.Labels{"nodepool": pool.Name} // its series go with it
 	for _, v := range []*prometheus.CounterVec{r.claimsCreated, r.claimsTerminated, r.claimsDisrupted,
-		r.claimsUnhealthy, r.nodesCreated, r.nodesTerminated, r.nodesDrained, r.decisionsByPool} {
+		r.claimsUnhealthy, r.nodesCreated, r.nodesTerminated, r.nodesDrained, r.podsDisrupted, r.decisionsByPool} {
 		v.DeletePartialMatch(of)
 	}
 	r.claimsTermination.DeletePartialMatch(of)

@@ -28,6 +28,7 @@ import (
 type watched struct {
 	*Recorder
 	rows   publish.Rows
+	on     map[string]int // pods by node
 	synced bool
 	now    int64
 }
@@ -37,7 +38,8 @@ const began = 1_772_366_400
 func watch() *watched {
 	w := &watched{now: began}
 	w.Recorder = New(Options{
-		Rows: func() publish.Rows { return w.rows }, Waiting: func() int { return 3 }, Synced: func() bool { return w.synced },
+		PodsOn: func(node string) int { return w.on[node] },
+		Rows:   func() publish.Rows { return w.rows }, Waiting: func() int { return 3 }, Synced: func() bool { return w.synced },
 		Now: func() time.Time { return time.Unix(w.now, 0) }, Version: "v1.2.3", Detail: true,
 	})
 	w.SetLeading(true)
@@ -316,6 +318,38 @@ func TestF151WhatHappensIsCounted(t *testing.T) {
 	}
 }
 
+// F155: pods that have to leave are counted when their NodeClaim gets its reason, once, by the labels of that.
+func TestF155PodsOfDisruptedNodesAreCounted(t *testing.T) {
+	w := watch()
+	general := pool(0, "WhenEmptyOrUnderutilized")
+	w.Observe(wire.Change{Pool: &general})
+	claim := func(name, node, reason string) {
+		w.Observe(wire.Change{Claim: &model.Object{Name: name}, Shown: &model.ClaimShown{Pool: "general",
+			CapacityType: "spot", NodeName: node, DisruptionReason: reason}})
+	}
+	w.on = map[string]int{"n1": 3, "n2": 4, "n3": 5, "n4": 6}
+	claim("before", "n4", "Drifted") // it was so when the watcher began
+	w.synced = true
+	for _, name := range []string{"1", "2", "3", "empty"} {
+		claim(name, "n"+name, "")
+	}
+	claim("none", "", "")
+	claim("1", "n1", "Underutilized")
+	w.on["n1"] = 0 // they have left
+	claim("1", "n1", "Underutilized")
+	claim("2", "n2", "Underutilized")
+	claim("3", "n3", "Drifted")
+	claim("empty", "nempty", "Empty")
+	claim("none", "", "NeverRegistered")
+	series := func(policy, reason string) string {
+		return fmt.Sprintf(`karpenter_pods_disruption_initiated_total{capacity_type="spot",consolidation_policy=%q,`+
+			`nodepool="general",reason=%q,termination_mode=%q}`, policy, reason, w.pools["general"].mode)
+	}
+	expect(t, w.scrape(t), map[string]float64{
+		series("when_empty_or_underutilized", "underutilized"): 7, series("", "drifted"): 5,
+	})
+}
+
 // F155: without detail nothing is reported of single nodes and pods, and everything else is.
 func TestF155WithoutDetailNoNodeAndNoPodIsTold(t *testing.T) {
 	w := watch()
@@ -404,7 +438,8 @@ func (w *watched) everything() {
 	w.Observe(wire.Change{Claim: &model.Object{Name: "c", DeletedUnix: began}, Shown: shown})
 	w.Observe(wire.Change{Deleted: true, Claim: &model.Object{Name: "c"}})
 	w.Observe(wire.Change{Claim: &model.Object{Name: "d"}, Shown: shown})
-	sick := &model.ClaimShown{Pool: "general", DisruptionReason: "Unhealthy"}
+	w.on = map[string]int{"a": 1}
+	sick := &model.ClaimShown{Pool: "general", DisruptionReason: "Unhealthy", NodeName: "a"}
 	w.Observe(wire.Change{Claim: &model.Object{Name: "e"}, Shown: sick})
 	n := node("a", "general", began-600)
 	n.DeletedUnix = began

@@ -42,6 +42,28 @@ func (w *world) eventOn(name string, since time.Time) int64 {
 	return 0
 }
 
+// F155: the pods that would have to leave a node are counted as they come and leave.
+func TestF155PodsOnANodeAreCounted(t *testing.T) {
+	f := newWorld(t).publisher(Settings{})
+	for _, step := range []struct {
+		change wire.Change
+		want   int
+	}{
+		{nodeChange("a", pooled, true), 0}, {podChange("one", bound("a")), 1}, {podChange("two", bound("a")), 2},
+		{podChange("one", bound("a")), 2}, {daemon(podChange("agent", bound("a"))), 2},
+		{podChange("elsewhere", bound("b")), 2}, {podChange("waits", unbound), 2}, {podChange("one", ended("a")), 1},
+		{gone("two"), 0},
+	} {
+		f.Observe(step.change)
+		if got := f.PodsOn("a"); got != step.want {
+			t.Errorf("after %+v: %d pods, want %d", step.change, got, step.want)
+		}
+	}
+	if got := f.PodsOn("") + f.PodsOn("no-such-node"); got != 0 {
+		t.Errorf("%d pods on no node", got)
+	}
+}
+
 func TestNodesSayWhenPodsCameAndLeft(t *testing.T) {
 	w := newWorld(t)
 	f := w.publisher(Settings{})

@@ -59,6 +59,13 @@ func (f *Publisher) PendingPods() int {
 	return len(f.pods)
 }
 
+// PodsOn returns how many pods a node has that make it worth keeping: none of a DaemonSet, static or of the system.
+func (f *Publisher) PodsOn(node string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state.homed[node]
+}
+
 // Rows are copies of what is known of some kinds, in no order. What rows point to is written to by nobody.
 type Rows struct {
 	Shapes []model.PodShape // that pods refer to

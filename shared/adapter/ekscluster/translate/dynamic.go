@@ -65,6 +65,7 @@ func ClaimShown(object *unstructured.Unstructured) model.ClaimShown {
 		MinValuesRelaxed: object.GetAnnotations()[model.AnnotationMinValuesRelaxed] == "true",
 	}
 	shown.ImageID, _, _ = unstructured.NestedString(object.Object, "status", "imageID")
+	shown.NodeName, _, _ = unstructured.NestedString(object.Object, "status", "nodeName")
 	for _, condition := range conditionsTrue(object) {
 		switch condition["type"] {
 		case apiv1.ConditionDrifted:

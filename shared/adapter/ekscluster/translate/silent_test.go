@@ -149,3 +149,18 @@ func TestM43ConditionsAreReadAsTheyAreShown(t *testing.T) {
 		t.Errorf("of an object without conditions: %+v", got)
 	}
 }
+
+// F155: what the watcher counts NodeClaims by is read from their labels and status.
+func TestF155WhatANodeClaimShowsIsRead(t *testing.T) {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{model.LabelNodePool: "general",
+			model.LabelZone: "us-west-2a", model.LabelCapacityType: "spot"}},
+		"status": map[string]any{"nodeName": "ip-10-0-0-7", "imageID": "ami-1", "conditions": []any{
+			map[string]any{"type": "DisruptionReason", "status": "True", "reason": "Drifted", "message": "m"}}},
+	}}
+	want := model.ClaimShown{Pool: "general", Zone: "us-west-2a", CapacityType: "spot", ImageID: "ami-1",
+		NodeName: "ip-10-0-0-7", DisruptionReason: "Drifted", DisruptionMessage: "m"}
+	if got := ClaimShown(object); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
