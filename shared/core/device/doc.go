@@ -18,5 +18,6 @@
 //
 // [Index.Beside] takes off what pods of DaemonSets claim of each node.
 //
-// Only devices that belong to one node are looked at. Those that several nodes can use are left out.
+// Only devices that belong to one node are counted. Of those that several nodes can use [Index.Shared] knows the
+// drivers.
 package device

@@ -194,9 +194,27 @@ func setDefaults(spec *resourceapi.ResourceClaimSpec) {
 	}
 }
 
-// Shared reports whether any driver has devices that belong to no single node.
-func (x *Index) Shared() bool {
-	return slices.ContainsFunc(x.snapshot.ResourceSlices, func(r model.ResourceSlice) bool { return r.Node == "" })
+// Shared returns the drivers that have devices which belong to no single node, and that a class of the claims names,
+// sorted.
+func (x *Index) Shared(list []*Claims) []string {
+	var out []string
+	for i := range x.snapshot.ResourceSlices {
+		r := &x.snapshot.ResourceSlices[i]
+		claimed := func(c *Claims) bool { return x.classes.mention(r.Driver, c.Classes()) }
+		if r.Node == "" && slices.ContainsFunc(list, claimed) {
+			out = append(out, r.Driver)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// mention reports whether any of the classes of those names names the driver.
+func (c *classes) mention(driver string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		class := c.all[name]
+		return class != nil && (name == driver || strings.Contains(class.Spec, driver))
+	})
 }
 
 // List is never asked for by the allocator.

@@ -361,11 +361,12 @@ func TestF095ClaimsThatCannotBeMetSayWhy(t *testing.T) {
 			w.in.Snapshot.DeviceClasses = []model.DeviceClass{{Name: gpuDriver,
 				Spec: `{"selectors":[{"cel":{"expression":"device.driver == 'net.example.com'"}}]}`}}
 			w.in.Snapshot.ResourceSlices = []model.ResourceSlice{{Name: "s", Driver: "net.example.com"}}
-			for i := range w.in.Catalogs["default"] { // no GPUs
-				delete(w.in.Catalogs["default"][i].Labels, "karpenter.k8s.aws/instance-gpu-manufacturer")
-			}
-			w.claimTemplate("t", exactly(1, ""))
-		}, []string{"devices that several nodes can use are not looked at"}},
+			w.gpuNode("node", "g5.xlarge", 1, nil).claimTemplate("t", exactly(1, ""))
+		}, []string{"devices of driver net.example.com are for several nodes", "not planned for"}},
+		{"devices of the network that nobody claims", func(w *world) {
+			w.in.Snapshot.ResourceSlices = []model.ResourceSlice{{Name: "s", Driver: "net.example.com"}}
+			w.gpuClass().claimTemplate("t", exactly(17, ""))
+		}, []string{"instance types that are known to have any"}},
 		{"pool", func(w *world) {
 			w.gpuClass().claimTemplate("t", exactly(1, ""))
 			w.in.Snapshot.Pools[0].Template.Requirements = []model.Requirement{oneOf(model.LabelInstanceType,

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/device"
 	"github.com/joiner-sh/joiner/shared/core/offering"
@@ -178,10 +179,12 @@ func noType(index *device.Index, list []*device.Claims) *model.Reason {
 			}
 		}
 	}
-	switch {
-	case have == 0 && index.Shared():
-		out.Message += "no instance type is known to have devices of its own; devices that several nodes can use " +
-			"are not looked at"
+	switch shared := index.Shared(list); {
+	case len(shared) > 0:
+		out.Message += "devices of driver " + strings.Join(shared, ", ") + " are for several nodes (spec.allNodes or " +
+			"spec.nodeSelector of its ResourceSlices), and such devices are not planned for"
+		out.Remedy = "claim devices that belong to a node, or run such pods on nodes that Joiner does not launch, " +
+			"such as those of a managed node group"
 	case have == 0:
 		out.Message += "no instance type is known to have devices that a DRA driver publishes"
 	default:
