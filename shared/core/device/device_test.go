@@ -243,3 +243,31 @@ func TestF095OneClaimForTwoExtendedResourcesIsCountedOnce(t *testing.T) {
 		}
 	}
 }
+
+// A young node of which a driver has published the first of two slices has the devices of its type.
+func TestF095DevicesOfYoungNodesAreThoseOfTheirTypeUntilAllSlicesAreThere(t *testing.T) {
+	first := slice("b", `"devices":[{"name":"0"}]`)
+	first.Spec = strings.Replace(first.Spec, `"resourceSliceCount":1`, `"resourceSliceCount":2`, 1)
+	for _, c := range []struct {
+		name string
+		age  int64
+		like bool // there is another node of the type, with two devices
+		want int
+	}{
+		{"young", 60, true, 2}, {"old", 5000, true, 0}, {"young and the first of its type", 60, false, 4},
+	} {
+		s := world(1, "")
+		s.Nodes = []model.Node{node("b", "x", c.age)}
+		s.ResourceSlices = []model.ResourceSlice{first}
+		if c.like {
+			s.Nodes = append(s.Nodes, node("a", "x", 5000))
+			s.ResourceSlices = append(s.ResourceSlices, slice("a", `"devices":[{"name":"0"},{"name":"1"}]`))
+		}
+		listed := slice("x", `"devices":[{"name":"0"},{"name":"1"},{"name":"2"},{"name":"3"}]`).Spec
+		types := []model.InstanceType{{Name: "x", ResourceSlices: []string{listed}}}
+		x := New(s, map[string][]model.InstanceType{"default": types}, nil, now)
+		if got := times(x.OfNode("b"), claimsOf(t, x)); got != c.want {
+			t.Errorf("%s: devices for %d pods, want %d", c.name, got, c.want)
+		}
+	}
+}

@@ -26,11 +26,12 @@ func (x *Index) OfNode(name string) *Devices {
 	if known := x.onNodes[name]; known != nil {
 		return known
 	}
-	slices := decoded(x.slices[name], name)
-	if n := x.nodes[name]; n != nil && n.CreatedUnix+model.PublishSeconds > x.nowUnix {
-		slices = append(slices, x.expected(n, slices)...)
+	list := decoded(x.slices[name], name)
+	if n := x.nodes[name]; n != nil && x.young(n) {
+		list = slices.DeleteFunc(list, func(s *resourceapi.ResourceSlice) bool { return x.partial(n, s.Spec.Driver) })
+		list = append(list, x.expected(n, list)...)
 	}
-	out := x.devices(name, slices)
+	out := x.devices(name, list)
 	for _, slice := range out.slices {
 		pool := slice.Spec.Driver + "/" + slice.Spec.Pool.Name
 		out.taken = append(out.taken, x.taken[pool]...)
@@ -89,6 +90,21 @@ func compacted(list []allocated) []allocated {
 		seen[key] = true
 		return twice
 	})
+}
+
+// young reports whether drivers may yet publish what the node has.
+func (x *Index) young(n *model.Node) bool { return n.CreatedUnix+model.PublishSeconds > x.nowUnix }
+
+// partial reports whether a driver is about to publish more slices of the young node: one of its pools is not all
+// there, and nothing of them is allocated.
+func (x *Index) partial(n *model.Node, driver string) bool {
+	list := slices.DeleteFunc(decoded(x.slices[n.Name], n.Name), func(s *resourceapi.ResourceSlice) bool {
+		return s.Spec.Driver != driver
+	})
+	return x.young(n) && len(list) > 0 && !whole(list) &&
+		!slices.ContainsFunc(list, func(s *resourceapi.ResourceSlice) bool {
+			return len(x.taken[driver+"/"+s.Spec.Pool.Name]) > 0
+		})
 }
 
 // expected returns the devices that a young node will have of drivers that have published none.

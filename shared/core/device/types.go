@@ -50,12 +50,15 @@ func (x *Index) listedOf(kind string) []*resourceapi.ResourceSlice {
 	return decoded(list, templateNode)
 }
 
-// driversOf returns the drivers that have published devices on nodes of the type, sorted.
+// driversOf returns the drivers that have published devices on nodes of the type, sorted. One that has published a part
+// so far has not.
 func (x *Index) driversOf(kind string) []string {
 	var out []string
 	for _, n := range x.byType[kind] {
 		for _, r := range x.slices[n.Name] {
-			out = append(out, r.Driver)
+			if !x.partial(n, r.Driver) {
+				out = append(out, r.Driver)
+			}
 		}
 	}
 	slices.Sort(out)
