@@ -61,8 +61,8 @@ func TestF136_WhatKubectlShowsOfKarpentersClusterIsAdopted(t *testing.T) {
 	if reported.named("default-q9z4m").Drift != "NodeClassDrift" || reported.named("default-7xk2p").Drift != "" || reported.named("batch-2vwqd").State != "Initialized" {
 		t.Errorf("%+v", reported.NodeClaims)
 	}
-	if reported.Applied || len(c.ledger(t).Claims) != 0 || !slices.Equal(versions, c.versions(t)) {
-		t.Errorf("something was written: %d claims", len(c.ledger(t).Claims))
+	if is := c.versions(t); reported.Applied || len(c.ledger(t).Claims) != 0 || !slices.Equal(versions, is) {
+		t.Errorf("something was written: %d claims, NodeClaims and nodes\n%q, before\n%q", len(c.ledger(t).Claims), is, versions)
 	}
 	listed(c.adopt(t, 0, "-o", "json", "--yes"), "adopt")
 	pools := map[string]int{}
