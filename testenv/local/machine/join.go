@@ -181,8 +181,8 @@ func kubeletCertificate(
 	}
 	asked := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request})
 	usages := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
-	name, uid, err := csr.RequestCertificate(client, asked, "", certificatesv1.KubeAPIServerClientKubeletSignerName,
-		nil, usages, private)
+	name, uid, err := csr.RequestCertificateWithContext(ctx, client, asked, "",
+		certificatesv1.KubeAPIServerClientKubeletSignerName, nil, usages, private)
 	if err != nil {
 		return nil, nil, err
 	}

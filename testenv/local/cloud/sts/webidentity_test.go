@@ -4,14 +4,14 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/joiner-sh/joiner/testenv/local/cloud"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/access"
@@ -24,7 +24,7 @@ const issuer = "https://issuer.own.example.com"
 // issuing signs tokens of an issuer.
 type issuing struct {
 	t   *testing.T
-	key *ecdsa.PrivateKey
+	key jose.JSONWebKey
 }
 
 func newIssuer(t *testing.T) issuing {
@@ -32,41 +32,27 @@ func newIssuer(t *testing.T) issuing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return issuing{t, key}
+	return issuing{t, jose.JSONWebKey{Key: key, KeyID: "one", Algorithm: string(jose.ES256)}}
 }
 
 func (i issuing) keys() ([]byte, error) {
-	x, y := make([]byte, 32), make([]byte, 32)
-	i.key.X.FillBytes(x)
-	i.key.Y.FillBytes(y)
-	return json.Marshal(map[string]any{"keys": []map[string]string{{
-		"kid": "one", "kty": "EC", "crv": "P-256",
-		"x": base64.RawURLEncoding.EncodeToString(x), "y": base64.RawURLEncoding.EncodeToString(y),
-	}}})
+	return json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{i.key.Public()}})
 }
 
 // token signs what a service account's token says.
 func (i issuing) token(issuer, audience, account string, life time.Duration) string {
-	part := func(v any) string {
-		text, err := json.Marshal(v)
-		if err != nil {
-			i.t.Fatal(err)
-		}
-		return base64.RawURLEncoding.EncodeToString(text)
-	}
-	content := part(map[string]string{"alg": "ES256", "kid": "one"}) + "." + part(map[string]any{
-		"iss": issuer, "aud": []string{audience}, "sub": "system:serviceaccount:" + account,
-		"exp": time.Now().Add(life).Unix(),
-	})
-	sum := sha256.Sum256([]byte(content))
-	r, s, err := ecdsa.Sign(rand.Reader, i.key, sum[:])
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: i.key}, nil)
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	signature := make([]byte, 64)
-	r.FillBytes(signature[:32])
-	s.FillBytes(signature[32:])
-	return content + "." + base64.RawURLEncoding.EncodeToString(signature)
+	text, err := jwt.Signed(signer).Claims(jwt.Claims{
+		Issuer: issuer, Audience: jwt.Audience{audience}, Subject: "system:serviceaccount:" + account,
+		Expiry: jwt.NewNumericDate(time.Now().Add(life)),
+	}).Serialize()
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return text
 }
 
 // A token of an issuer that the account knows gets keys of the role that trusts that service account, and of no
