@@ -34,6 +34,7 @@ var idle = map[string]string{
 	"cluster provision ReadEC2 ec2:DescribeSpotPriceHistory":        readFirst,
 	"cluster provision ReadPrices pricing:GetProducts":              readFirst,
 	"region provision KnowWhatIsMissing s3:ListBucket":              readFirst,
+	"cluster disrupt ReadStopAlarms cloudwatch:DescribeAlarms":      "NodePools that name alarms: TestM87AnAlarm… does",
 	"cluster provision ReadEC2 ec2:DescribeCapacityReservations":    named,
 	"cluster provision ReadEC2 ec2:DescribePlacementGroups":         named,
 	"cluster provision ReadEC2 ec2:DescribeLaunchTemplates":         oldTemplates,
