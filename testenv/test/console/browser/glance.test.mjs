@@ -139,6 +139,25 @@ test('U53: what a dry run does to a node is said, in the field and in the table'
   assert.ok(plan.includes('receives pods'), plan.join())
 }))
 
+test('U53: nodes that receive pods are known also where the dry run is answered before the state', () => on({
+  path: '#/consolidation',
+  before: async (page) => {
+    const answered = page.waitForResponse('**/api/dryrun')
+    await page.route('**/api/events', async (route) => {
+      await answered
+      await settled(page)
+      await route.continue()
+    })
+  },
+}, async (page) => {
+  await page.locator('.commands > li').first().waitFor()
+  await page.keyboard.press('v')
+  await page.locator('#table tbody tr').first().waitFor()
+  await settled(page)
+  const plan = await page.locator('#table tbody tr td:last-child').allInnerTexts()
+  assert.ok(plan.includes('receives pods'), plan.join())
+}))
+
 const ended = (n, more = {}) => ({
   id: `end-${n}`, kind: 'removal', at: 1_772_366_400 + n, title: `ip-10-0-0-${n}.us-west-2.compute.internal terminated`, trigger: 'NodePool amd64 was deleted',
   pods: 2, nodes: 1, failed: 0, left: 0, price: -153000, pools: ['amd64'], by: 'people', ...more,

@@ -11,6 +11,7 @@ import { useAsk } from './use'
 export function Consolidation({ onMarks }: { onMarks: (m: Marks | null) => void }) {
   const { value: d, error, again } = useAsk<DryRun>('api/dryrun')
   const [opened, setOpened] = useState(-1)
+  const there = store.known !== null // the answer may come before the nodes that it is about
   useEffect(() => {
     if (!d || d.commands.length === 0) {
       onMarks(null)
@@ -21,7 +22,7 @@ export function Consolidation({ onMarks }: { onMarks: (m: Marks | null) => void 
       goes: new Set(of.flatMap((c) => c.goes.map((g) => g.id))),
       takes: new Set(of.flatMap((c) => c.moves.map((m) => store.rowNamed(m.to)?.id ?? ''))),
     })
-  }, [d, opened])
+  }, [d, opened, there])
   useEffect(() => () => onMarks(null), [])
   useEffect(() => {
     if (d) setSaving({ at: d.at, before: d.before, after: d.after, nodes: d.commands.reduce((n, c) => n + c.goes.length, 0) })

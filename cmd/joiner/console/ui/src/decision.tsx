@@ -14,6 +14,7 @@ export function Back({ view, name }: { view: string; name: string }) {
 
 export function DecisionView({ id, onMarks }: { id: string; onMarks: (m: Marks | null) => void }) {
   const { value: d, error } = useAsk<Detail>(`api/decision?id=${encodeURIComponent(id)}`)
+  const known = store.known !== null // the answer may come before the nodes that it is about
   useEffect(() => {
     if (!d) return
     const goes = d.commands.flatMap((c) => c.goes.map((g) => g.id))
@@ -21,7 +22,7 @@ export function DecisionView({ id, onMarks }: { id: string; onMarks: (m: Marks |
     const there = [...goes, ...takes].some((id) => store.row(id))
     onMarks(there ? { goes: new Set(goes), takes: new Set(takes) } : null)
     return () => onMarks(null)
-  }, [d])
+  }, [d, known])
   return (
     <article class="detail">
       <Back view="decisions" name="Decisions" />
