@@ -41,12 +41,13 @@ func (x *Index) ClaimsOf(pod *model.Pod, shape *model.PodShape) (*Claims, *Probl
 	}
 	out := &Claims{Field: fieldOf(shape.DeviceClaims)}
 	var text strings.Builder
-	extended := false // the claim that kube-scheduler made for all extended resources of the pod is among them
+	made, extended := x.madeFor(pod) != nil, false // one claim is made for all extended resources, and counted once
 	for i := range shape.DeviceClaims {
 		c := &shape.DeviceClaims[i]
-		if made := c.Spec != "" && x.madeFor(pod) != nil; made && extended {
-			continue
-		} else if made {
+		if c.Spec != "" && made {
+			if extended {
+				continue
+			}
 			extended = true
 		}
 		if problem := x.claim(out, &text, pod, c); problem != nil {

@@ -28,7 +28,8 @@ func (x *Index) OfNode(name string) *Devices {
 	}
 	list := decoded(x.slices[name], name)
 	if n := x.nodes[name]; n != nil && x.young(n) {
-		list = slices.DeleteFunc(list, func(s *resourceapi.ResourceSlice) bool { return x.partial(n, s.Spec.Driver) })
+		begun := x.begun(list)
+		list = slices.DeleteFunc(list, func(s *resourceapi.ResourceSlice) bool { return begun[s.Spec.Driver] })
 		list = append(list, x.expected(n, list)...)
 	}
 	out := x.devices(name, list)
@@ -95,16 +96,20 @@ func compacted(list []allocated) []allocated {
 // young reports whether drivers may yet publish what the node has.
 func (x *Index) young(n *model.Node) bool { return n.CreatedUnix+model.PublishSeconds > x.nowUnix }
 
-// partial reports whether a driver is about to publish more slices of the young node: one of its pools is not all
-// there, and nothing of them is allocated.
-func (x *Index) partial(n *model.Node, driver string) bool {
-	list := slices.DeleteFunc(decoded(x.slices[n.Name], n.Name), func(s *resourceapi.ResourceSlice) bool {
-		return s.Spec.Driver != driver
-	})
-	return x.young(n) && len(list) > 0 && !whole(list) &&
-		!slices.ContainsFunc(list, func(s *resourceapi.ResourceSlice) bool {
-			return len(x.taken[driver+"/"+s.Spec.Pool.Name]) > 0
-		})
+// begun returns the drivers that are about to publish more slices of a young node than these: one of a driver's pools
+// is not all there, and nothing of them is allocated.
+func (x *Index) begun(list []*resourceapi.ResourceSlice) map[string]bool {
+	of, taken := make(map[string][]*resourceapi.ResourceSlice), make(map[string]bool)
+	for _, s := range list {
+		driver := s.Spec.Driver
+		of[driver] = append(of[driver], s)
+		taken[driver] = taken[driver] || len(x.taken[driver+"/"+s.Spec.Pool.Name]) > 0
+	}
+	out := make(map[string]bool)
+	for driver, own := range of { // each on its own: the order does not matter
+		out[driver] = !taken[driver] && !whole(own)
+	}
+	return out
 }
 
 // expected returns the devices that a young node will have of drivers that have published none.

@@ -213,8 +213,13 @@ func (x *Index) Shared(list []*Claims) []string {
 func (c *classes) mention(driver string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		class := c.all[name]
-		return class != nil && (name == driver || strings.Contains(class.Spec, driver))
+		return class != nil && of(class, driver)
 	})
+}
+
+// of reports whether a class names the driver.
+func of(class *model.DeviceClass, driver string) bool {
+	return class.Name == driver || strings.Contains(class.Spec, driver)
 }
 
 // List is never asked for by the allocator.
@@ -239,8 +244,8 @@ func (c *classes) Get(name string) (*resourceapi.DeviceClass, error) {
 
 // about reports whether any class names the driver.
 func (c *classes) about(driver string) bool {
-	for name, class := range c.all { // whether any does not depend on the order
-		if name == driver || strings.Contains(class.Spec, driver) {
+	for _, class := range c.all { // whether any does not depend on the order
+		if of(class, driver) {
 			return true
 		}
 	}

@@ -55,8 +55,12 @@ func (x *Index) listedOf(kind string) []*resourceapi.ResourceSlice {
 func (x *Index) driversOf(kind string) []string {
 	var out []string
 	for _, n := range x.byType[kind] {
+		var begun map[string]bool
+		if x.young(n) {
+			begun = x.begun(decoded(x.slices[n.Name], n.Name))
+		}
 		for _, r := range x.slices[n.Name] {
-			if !x.partial(n, r.Driver) {
+			if !begun[r.Driver] {
 				out = append(out, r.Driver)
 			}
 		}

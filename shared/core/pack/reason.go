@@ -254,8 +254,7 @@ func takesDevices(p *newnodes.Planner, c *group.PodGroup, pool *offerings.Pool, 
 	var names []string
 	for col := columns.Next(0); col >= 0; col = columns.Next(col + 1) {
 		t := pool.Market.Columns[col].Instance
-		all := p.Devices.OfType(pool.Market.Types[t].Name)
-		if p.Devices.Beside(all, pool.Claimants[t]).TakeAll(c.Devices) != nil {
+		if newnodes.DevicesOf(p.Devices, pool, t).TakeAll(c.Devices) != nil {
 			return nil
 		}
 		for _, i := range pool.Claimants[t] {

@@ -227,8 +227,7 @@ func (p *Planner) besideDaemons(pool *offerings.Pool, c *group.PodGroup,
 	}
 	short := make([]bool, len(pool.Claimants))
 	for t, sets := range pool.Claimants {
-		all := p.Devices.OfType(pool.Market.Types[t].Name)
-		short[t] = len(sets) > 0 && p.Devices.Beside(all, sets).TakeAll(c.Devices) == nil
+		short[t] = len(sets) > 0 && DevicesOf(p.Devices, pool, t).TakeAll(c.Devices) == nil
 	}
 	return pool.WithoutTypes(variants, short)
 }

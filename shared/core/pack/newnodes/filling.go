@@ -224,14 +224,8 @@ func (r *filling) takeDevices(unit []*device.Claims, n int) int {
 	return n
 }
 
-// devicesOf returns the devices that a node of the pool and the type has for pods, beside those of DaemonSets.
-func (r *filling) devicesOf(t int) *device.Devices {
-	out := r.index.OfType(r.pool.Market.Types[t].Name)
-	if r.pool.Claimants == nil {
-		return out
-	}
-	return r.index.Beside(out, r.pool.Claimants[t])
-}
+// devicesOf returns the devices that a node of the type has for pods.
+func (r *filling) devicesOf(t int) *device.Devices { return DevicesOf(r.index, r.pool, t) }
 
 // withDevices returns the columns of the set whose types have the devices for the items.
 func (r *Packing) withDevices(set *offerings.Set, items []item) *offerings.Set {
