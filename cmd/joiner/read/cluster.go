@@ -301,7 +301,7 @@ func ofOtherProviders(manifests []Manifest) []string {
 			continue // what cannot be decoded has an error of its own
 		}
 		ref := &pool.Spec.Template.Spec.NodeClassRef
-		if ref.Kind == "" || ref.Group == awsv1.GroupVersion.Group && ref.Kind == awsv1.KindEC2NodeClass {
+		if ref.Kind == "" || translate.Managed(*ref) {
 			continue
 		}
 		out = append(out, fmt.Sprintf("NodePool %s is left out: spec.template.spec.nodeClassRef names %s/%s %s, "+
