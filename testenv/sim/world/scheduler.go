@@ -176,11 +176,12 @@ func (l *schedulingPass) takes(node *model.Node, pod *model.Pod, shape *model.Po
 			}
 		}
 	}
-	if _, suffice := allot(l.cluster, node, NeedsOf(shape)); !suffice {
+	if !admits(node, shape) || !holds(node.Allocatable, used, withoutGPUs(l.cluster, shape.Requests)) ||
+		!l.free(node, shape) || !l.affine(node, shape) || !l.spread(node, shape) {
 		return false
 	}
-	return admits(node, shape) && holds(node.Allocatable, used, withoutGPUs(l.cluster, shape.Requests)) &&
-		l.free(node, shape) && l.affine(node, shape) && l.spread(node, shape)
+	_, suffice := allot(l.cluster, node, NeedsOf(shape))
+	return suffice
 }
 
 // free reports whether the node ports a pod of the shape takes are taken by none of the node's pods.

@@ -2,14 +2,12 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/cloudwatch"
@@ -83,11 +81,7 @@ func (c *cluster) nodeStaysBecause(t *testing.T, why string) {
 		}
 		return "events of nodes are: " + strings.Join(all, "\n")
 	})
-	select {
-	case <-time.After(10 * patience):
-	case <-t.Context().Done():
-		t.Fatal("the test's time is over")
-	}
+	pause(t, 10*patience)
 	if after := len(c.running()); after != before {
 		t.Errorf("%d instances run, and %d did before", after, before)
 	}
@@ -96,12 +90,5 @@ func (c *cluster) nodeStaysBecause(t *testing.T, why string) {
 // annotatePool annotates a NodePool.
 func (c *cluster) annotatePool(t *testing.T, name string, annotations map[string]string) {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pools := c.dynamic.Resource(nodePools)
-	if _, err := pools.Patch(t.Context(), name, types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	c.mergePool(t, name, map[string]any{"metadata": map[string]any{"annotations": annotations}})
 }

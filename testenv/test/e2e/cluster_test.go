@@ -128,6 +128,16 @@ func (c *cluster) apply(t *testing.T, manifests ...string) {
 // do, and one where other tests run is slower than that; what must not be late is measured and not awaited.
 const slack = 2
 
+// pause lets the time pass.
+func pause(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+		t.Fatal("the test's time is over")
+	}
+}
+
 // await polls until the condition is empty, which says that it holds, and fails with what it says at the end.
 func await(t *testing.T, within time.Duration, what string, condition func(ctx context.Context) string) time.Duration {
 	t.Helper()

@@ -263,11 +263,18 @@ func (c *cluster) awaitLeft(t *testing.T, namespace string, n int) {
 // patchPool changes a NodePool's spec by a merge patch.
 func (c *cluster) patchPool(t *testing.T, name string, spec map[string]any) {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"spec": spec})
+	c.mergePool(t, name, map[string]any{"spec": spec})
+}
+
+// mergePool changes a NodePool by a merge patch.
+func (c *cluster) mergePool(t *testing.T, name string, change map[string]any) {
+	t.Helper()
+	body, err := json.Marshal(change)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.dynamic.Resource(nodePools).Patch(t.Context(), name, types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
+	pools := c.dynamic.Resource(nodePools)
+	if _, err := pools.Patch(t.Context(), name, types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -77,11 +77,7 @@ func shiftsAway(t *testing.T, c *cluster) {
 		return c.appRuns(ctx, "zones", "elsewhere", 2)
 	})
 	c.scale(t, "zones", "waits", 0)
-	select { // ten times as long as an empty node is kept otherwise
-	case <-time.After(10 * patience):
-	case <-t.Context().Done():
-		t.Fatal("the test's time is over")
-	}
+	pause(t, 10*patience) // ten times as long as an empty node is kept otherwise
 	c.sameInZone(t, zone.Name, before, began)
 	c.scale(t, "zones", "waits", 2)
 	await(t, 2*time.Minute, "an event says why the pod waits", func(ctx context.Context) string {

@@ -240,11 +240,7 @@ func TestK1ThreeReplicasStayInThreeZones(t *testing.T) {
 			}
 			return ""
 		})
-		select {
-		case <-t.Context().Done():
-			t.Fatal("the test's time is over")
-		case <-time.After(wave / 2):
-		}
+		pause(t, wave/2)
 		t.Logf("%s: wave %d leaves %d machines of %d", time.Since(began).Round(time.Second), n, len(c.running()), before)
 		if time.Since(began) >= hour && p.moved() {
 			break
