@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // Phase of a pod.
 type Phase uint8
 
@@ -121,6 +123,19 @@ type PodWindow struct {
 // pod.
 func (s *PodShape) KeepsNode() bool {
 	return s.OwnerKind != "DaemonSet" && s.OwnerKind != "Node" && !s.System
+}
+
+// OptsOut reports whether a pod of the shape requires a node that no NodePool has made, in each of the alternatives of
+// its affinity.
+func (s *PodShape) OptsOut() bool {
+	for _, term := range s.RequiredNodeAffinity {
+		if !slices.ContainsFunc(term.Requirements, func(r Requirement) bool {
+			return r.Key == LabelNodePool && r.Operator == DoesNotExist
+		}) {
+			return false
+		}
+	}
+	return len(s.RequiredNodeAffinity) > 0
 }
 
 // NodeTerm is an AND of requirements on node labels. A term without any matches nothing, as in Kubernetes.

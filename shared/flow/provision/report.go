@@ -67,6 +67,9 @@ func (r *reporter) podEvents(all *launches) {
 		events = append(events, r.claimEvents(r.waitingPods(&claim, false), true, "FailedScheduling", why, why)...)
 	}
 	for _, u := range last.Plan.Unschedulable {
+		if pod := r.pod(u.Pod); pod != nil && r.snapshot.ShapeOf(pod).OptsOut() {
+			continue // it is as its owner wants it
+		}
 		if r.bufferOf(u.Pod) == "" { // its buffer's status says it
 			events = append(events, podEvent(u.Pod, true, "FailedScheduling", reasonText(u.Reasons)))
 		}
