@@ -57,6 +57,11 @@ func TestF107ClaimMadeByHandExpires(t *testing.T) {
 	if now := claimOf(t, w, claim.Name); now.FailureCode != model.EndedExpired {
 		t.Errorf("%s: %s", now.FailureCode, now.FailureMessage)
 	}
+
+	w, _ = byHand(t, func(c *model.Claim) { c.ExpireSeconds = nil }) // expireAfter: Never
+	if sum := play(t, w, 35*time.Minute); sum.Drained > 0 || len(load(t, w).Claims) != 1 {
+		t.Errorf("it expires without an age: %+v", sum)
+	}
 }
 
 // F107, R32: its node is repaired, unless more than a fifth of all the cluster's nodes are unhealthy.

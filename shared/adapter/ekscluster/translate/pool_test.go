@@ -181,6 +181,11 @@ spec:
   connectionTracking: {tcpEstablishedTimeout: 100, udpStreamTimeout: 90, udpTimeout: 60}
   context: c
   cpuOptions: {nestedVirtualization: enabled}
+  blockDeviceMappings:
+  - deviceName: /dev/sda1
+    rootVolume: true
+    ebs: {volumeSize: 7Gi, volumeType: io2, iops: 500, throughput: 300, snapshotID: snap-1, kmsKeyID: alias/disks,
+      encrypted: false, deleteOnTermination: false, volumeInitializationRate: 150}
 `))
 	want := model.Class{
 		Family: "AL2023", Hash: got.Hash,
@@ -189,6 +194,11 @@ spec:
 		NetworkInterfaces:  []model.NetworkInterface{{Type: "interface"}, {Card: 1, Device: 1, Type: "efa-only"}},
 		ConnectionTracking: &model.ConnectionTracking{TCPEstablishedSeconds: 100, UDPStreamSeconds: 90, UDPSeconds: 60},
 		Context:            "c", NestedVirtualization: "enabled",
+		BlockDevices: []model.BlockDevice{{
+			DeviceName: "/dev/sda1", RootVolume: true, VolumeSizeGiB: 7, VolumeType: "io2", IOPS: 500, Throughput: 300,
+			SnapshotID: "snap-1", KMSKeyID: "alias/disks", Encrypted: ptr(false), DeleteOnTermination: ptr(false),
+			InitializationRate: 150,
+		}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
