@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -111,6 +112,38 @@ func TestF126SpotIsReplacedBySpotOnlyWithTypesToFallBackOn(t *testing.T) {
 	wantGiven(t, plan, model.ReasonUnderutilized, "big")
 	if got := plan.Commands[0].Replacements[0].InstanceTypes; !slices.Equal(got, []string{"m5.xlarge", "m5.2xlarge"}) {
 		t.Errorf("of types %v", got)
+	}
+}
+
+// F126: without a setting fifteen cheaper types are required, and fifteen are requested where more would do.
+func TestF126FifteenTypesAreRequiredAndRequested(t *testing.T) {
+	for cheaper, want := range map[int]int{14: 0, 15: 15, 20: 15} {
+		w := newWorld().pool("general", buying(model.Spot)).node("big", "general", sized("m5.4xlarge", model.Spot)).
+			running("web", "big", 2)
+		w.in.Settings.SpotToSpot = true
+		catalog := testCatalog() // of which m5.xlarge and m5.2xlarge are cheaper and hold the pods
+		for i := range cheaper - 2 {
+			another := testCatalog()[slices.IndexFunc(catalog, func(t model.InstanceType) bool {
+				return t.Name == "m5.2xlarge"
+			})]
+			another.Name = fmt.Sprintf("n%02d.2xlarge", i)
+			another.Labels = maps.Clone(another.Labels)
+			another.Labels[model.LabelInstanceType] = []string{another.Name}
+			catalog = append(catalog, another)
+		}
+		w.in.Catalogs["default"] = catalog
+		plan := Plan(w.in)
+		if want == 0 {
+			wantGiven(t, plan, model.ReasonUnderutilized)
+			if got := kept(plan, "big"); !slices.Contains(got, SpotToSpot) {
+				t.Errorf("%d cheaper types: kept for %v", cheaper, got)
+			}
+			continue
+		}
+		wantGiven(t, plan, model.ReasonUnderutilized, "big")
+		if got := plan.Commands[0].Replacements[0].InstanceTypes; len(got) != want || got[0] != "m5.xlarge" {
+			t.Errorf("%d cheaper types: requested are %v", cheaper, got)
+		}
 	}
 }
 

@@ -525,6 +525,24 @@ func TestReplacementWaitsWithAReason(t *testing.T) {
 	}
 }
 
+// D9: what stops disruption stops no launch for pods that are pending.
+func TestD9AStopLeavesProvisioningAlone(t *testing.T) {
+	for _, scope := range []model.Stop{
+		{Scope: model.StopRegion}, {Scope: model.StopCluster}, {Scope: model.StopPool, Pool: "default"},
+	} {
+		w := start(t, world.Options{Types: []string{"m5.large"}})
+		stop(t, w, scope)
+		pending(w, "web", 1, world.Shape(900, gib))
+		if outcome := pass(t, w, provision.TriggerBatch); outcome.Claims != 1 {
+			t.Errorf("%s: %+v", scope.Scope, outcome)
+		}
+		settle(t, w)
+		if waiting := w.Cluster.Waiting(); len(waiting) != 0 {
+			t.Errorf("%s: there wait %v", scope.Scope, waiting)
+		}
+	}
+}
+
 func stop(t *testing.T, w *world.World, stop model.Stop) {
 	t.Helper()
 	if err := w.Ledger.Stop(t.Context(), world.Registration(), stop); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/joiner-sh/joiner/testenv/repository/page"
 )
@@ -18,8 +17,8 @@ admission webhook, and fails if the outcome is another one. It also fails if a f
 * **Refused**: the API server refuses the object. Some refusals are the webhook's alone. Where it is not installed,
   conditions show most of them.
 * **Warned**: ` + "`kubectl apply`" + ` prints a warning.
-* **Honored**: launches and disruption go by the value.
-* **Written**: Joiner writes the field.
+* **Honored**: launches and disruption go by the value. The tests named hold that.
+* **Written**: Joiner writes the field. The tests named hold that.
 
 A field that the schema does not have is not stored. ` + "`kubectl apply`" + ` refuses it.
 So do ` + "`-f`" + ` and ` + "`--with`" + ` of ` + "`joiner plan`" + `.
@@ -53,16 +52,9 @@ func fields(out io.Writer, root string) error {
 		if outcome == "" {
 			return fmt.Errorf("%s, %s: %q is no outcome", kind, r[1], r[3])
 		}
-		if r[3] == "written" {
-			var named []string
-			for _, test := range strings.Fields(says) {
-				if !there.has(test) {
-					return fmt.Errorf("%s, %s names %s, and there is no such test", kind, r[1], test)
-				}
-				named = append(named, page.Code(test))
-			}
-			if says = strings.Join(named, ", "); says == "" {
-				return fmt.Errorf("%s, %s: no test holds that it is written", kind, r[1])
+		if r[3] == "written" || r[3] == "honored" {
+			if says, err = there.proofOf(says); err != nil {
+				return fmt.Errorf("%s, %s, which is %s: %w", kind, r[1], r[3], err)
 			}
 		}
 		page.Row(out, page.Code(r[1]), page.Code(r[2]), outcome, says)

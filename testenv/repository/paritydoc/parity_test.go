@@ -88,3 +88,16 @@ func TestParityRefusesWhatProvesNothing(t *testing.T) {
 		t.Error("a row that is there twice is accepted")
 	}
 }
+
+// A field that is honored or written names tests that exist, at least one.
+func TestFieldsNeedTests(t *testing.T) {
+	there := tests{"TestA": {"func TestA(t *testing.T) {}"}, "TestB": {"func TestB(t *testing.T) {}"}}
+	for names, want := range map[string]string{
+		"TestA": "`TestA`", "TestA TestB": "`TestA`, `TestB`", "": "", "TestC": "", "TestA TestC": "",
+	} {
+		cell, err := there.proofOf(names)
+		if cell != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", names, cell, err)
+		}
+	}
+}

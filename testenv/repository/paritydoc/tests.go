@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/repository/page"
 )
 
 // tests has the texts of the files that declare a test, by its name.
@@ -50,4 +54,20 @@ func (t tests) has(name string) bool {
 		}
 	}
 	return false
+}
+
+// proofOf returns the names of tests, separated by blanks, as a cell of a page. Without a name, or with one that does
+// not exist, there is no proof.
+func (t tests) proofOf(names string) (string, error) {
+	var cell []string
+	for _, test := range strings.Fields(names) {
+		if !t.has(test) {
+			return "", fmt.Errorf("it names %s, and there is no such test", test)
+		}
+		cell = append(cell, page.Code(test))
+	}
+	if len(cell) == 0 {
+		return "", errors.New("no test holds it")
+	}
+	return strings.Join(cell, ", "), nil
 }
