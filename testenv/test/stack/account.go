@@ -49,7 +49,8 @@ func (s *Stack) startCloud() error {
 	if s.Options.Bare {
 		network = untagged(network)
 	}
-	s.EC2 = ec2.New(ec2.Options{Clock: s.Cloud.Clock(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network, SpotRole: true, Readings: s.Options.Readings})
+	s.EC2 = ec2.New(ec2.Options{Clock: s.Cloud.Clock(), Account: s.Cloud.Account(), Timing: &s.Options.EC2,
+		Network: &network, Types: s.Options.Types, SpotRole: true, Readings: s.Options.Readings})
 	s.account = &account{
 		ec2:        s.EC2,
 		eks:        eks.New(eks.Options{Clock: s.Cloud.Clock(), Account: s.Cloud.Account(), Region: s.Cloud.Region(), Readings: s.Options.Readings}),
@@ -62,7 +63,7 @@ func (s *Stack) startCloud() error {
 	s.ECR = ecr.New(ecr.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
 	s.Cloud.Register("ecr", ecr.NewHandler(s.ECR))
 	s.Cloud.Register("ssm", ssm.NewHandler(s.account.parameters))
-	s.Cloud.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{})))
+	s.Cloud.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{Types: s.Options.Types})))
 	s.Cloud.Register("eks", eks.NewHandler(s.account.eks))
 	s.Cloud.Register("iam", iam.NewHandler(s.EC2, s.Cloud.Policies))
 	if !s.Options.Bare { // as after the first spot request

@@ -51,6 +51,7 @@ type Options struct {
 	MaxReceives  int               // before a hint goes to the dead-letter queue: the same
 	ResyncEvery  time.Duration     // the same
 	EC2          ec2.Timing        // zero: boots in 3 to 6 s, one second of visibility lag
+	Types        []ec2.Type        // instance types that EC2 sells: the whole catalog
 	Instance     machine.Timing
 	Faults       eventsource.Faults
 	OnLog        func(lambdaruntime.LogLine) // of functions

@@ -45,6 +45,11 @@ func main() {
 		o.addons = append(o.addons, name)
 		return nil
 	})
+	flag.Func("sell", "an instance type that EC2 sells beside those it has, such as NAME=c5.xlarge: "+
+		"c5.xlarge by another name; may be given more than once", func(text string) (err error) {
+		o.types, err = sell(o.types, text)
+		return err
+	})
 	flag.DurationVar(&o.boot, "boot", 0, "how long every machine takes from its launch until it runs (default: 3 to 6 s)")
 	flag.BoolVar(&o.audit, "audit", false, "have the API server note who ends pods, nodes and NodeClaims")
 	flag.BoolVar(&o.down, "down", false, "end a run that was left behind and remove what it kept")

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/joiner-sh/joiner/infra/examples"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/local/kube"
 	"github.com/joiner-sh/joiner/testenv/local/sources"
@@ -32,6 +33,7 @@ type options struct {
 
 	settings map[string]string // of the functions
 	addons   []string          // see stack.Options
+	types    []catalog.Type    // the same
 }
 
 // cluster is the name the example manifests name.
@@ -61,6 +63,7 @@ func run(ctx context.Context, o options) error {
 		Cluster: cluster, Dir: o.dir, Progress: os.Stdout, Watchers: 1,
 		Admission: !o.empty, // programs bring objects of which some are wrong on purpose
 		OnLog:     story.functionLog, OnInstance: story.instance, FunctionEnv: o.settings, Addons: o.addons,
+		Types: o.types,
 	}
 	if o.audit {
 		options.KubeOptions.AuditPolicy = kube.AuditEnds

@@ -126,15 +126,36 @@ func (p Place) Environment() []string {
 	)
 }
 
+// label is on all objects of the suites.
+const label = "testing/cluster"
+
+// kubectl returns what a command of kubectl writes: nothing where it fails.
+func (p Place) kubectl(ctx context.Context, args ...string) string {
+	out, _ := exec.CommandContext(ctx, p.Kubectl, append([]string{"--kubeconfig", p.Kubeconfig}, args...)...).Output()
+	return strings.TrimSpace(string(out))
+}
+
+// freeClasses deletes the NodePools and NodeClaims of the suites whenever an EC2NodeClass of theirs is being deleted,
+// until ctx is done. A KWOKNodeClass goes at once. An EC2NodeClass waits for its NodeClaims, in Karpenter as well.
+func (p Place) freeClasses(ctx context.Context) {
+	for ctx.Err() == nil {
+		if p.kubectl(ctx, "get", "ec2nodeclasses", "-l", label, "-o",
+			"jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}") != "" {
+			p.kubectl(ctx, "delete", "nodepools,nodeclaims", "-l", label, "--wait=false")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
 // Clear deletes what a spec that was given up has left: everything that carries the suites' label, and what holds it.
 func (p Place) Clear(ctx context.Context) {
-	const label = "testing/cluster"
-	run := func(args ...string) string {
-		out, _ := exec.CommandContext(ctx, p.Kubectl, append([]string{"--kubeconfig", p.Kubeconfig}, args...)...).Output()
-		return strings.TrimSpace(string(out))
-	}
+	run := func(args ...string) string { return p.kubectl(ctx, args...) }
 	run("delete", "validatingadmissionpolicies,validatingadmissionpolicybindings,deployments,statefulsets,daemonsets,capacitybuffers,podtemplates,poddisruptionbudgets,limitranges,priorityclasses,nodepools,pods,persistentvolumeclaims,storageclasses",
 		"-A", "-l", label, "--wait=false", "--force", "--grace-period=0")
+	run("delete", "draconfigs.test.karpenter.sh", "--all", "--timeout=1m") // where there are any
 	for _, kind := range []string{"nodes", "nodeclaims"} {
 		for _, name := range strings.Fields(run("get", kind, "-l", label, "-o", "name")) {
 			if strings.Contains(run("get", name, "-o", "jsonpath={.metadata.finalizers}"), "testing/finalizer") {

@@ -30,6 +30,7 @@ func List(ctx context.Context, s Suite, program, dir string) (description string
 type Batch struct {
 	Suite       Suite
 	Program     string
+	Driver      string // program of the suite's driver, where it has one
 	Folder      string // of the suite's package, where it looks for its testdata
 	Description string
 	Specs       []string
@@ -67,12 +68,21 @@ func (b Batch) Run(ctx context.Context, p Place) ([]Outcome, error) {
 		defer stop()
 		p.Kubeconfig = filepath.Join(output, "kubeconfig")
 	}
+	stopDriver, err := b.startDriver(ctx, p, filepath.Join(output, "driver.log"))
+	if err != nil {
+		return nil, err
+	}
+	if b.Suite.Classes {
+		free, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go p.freeClasses(free)
+	}
 	cmd := exec.CommandContext(ctx, b.Program, args...)
 	cmd.Dir, cmd.Env = b.Folder, append(append(p.Environment(), "OUTPUT_DIR="+output), b.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 2 * time.Minute
-	ran := cmd.Run()
+	ran, drove := cmd.Run(), stopDriver()
 	_, _, outcomes, err := readReport(report, b.Suite.Name)
 	if errors.Is(err, fs.ErrNotExist) && ran != nil && ctx.Err() == nil { // an assertion in a goroutine of its own ends ginkgo
 		for _, spec := range b.Specs {
@@ -88,14 +98,18 @@ func (b Batch) Run(ctx context.Context, p Place) ([]Outcome, error) {
 		if err := measured(output); b.Suite.Measures && outcomes[i].Passed && err != nil {
 			outcomes[i].Passed, outcomes[i].Failure = false, "it measured nothing: "+err.Error()
 		}
+		if outcomes[i].Passed && drove != nil {
+			outcomes[i].Passed, outcomes[i].Failure = false, drove.Error()
+		}
 	}
 	return outcomes, nil
 }
 
-// exclusive reports whether no other such batch may run on this machine: these specs start a manager of their own, which
-// listens on a fixed port.
+// exclusive reports whether no other such batch may run on this machine: these specs start a manager of their own, or
+// count on a driver, which listens on fixed ports.
 func (b Batch) exclusive() bool {
-	return slices.ContainsFunc(b.Specs, func(spec string) bool { return strings.HasPrefix(spec, "Chaos ") })
+	manages := func(spec string) bool { return strings.HasPrefix(spec, "Chaos ") }
+	return b.Suite.Driver.Package != "" || slices.ContainsFunc(b.Specs, manages)
 }
 
 // focus matches the batch's specs and no others.

@@ -24,6 +24,8 @@ type Work struct {
 	project      string            // the main module's folder
 	up           string            // the program of testenv/test/up
 	programs     map[string]string // by suite
+	drivers      map[string]string // programs, by suite that has one
+	driven       map[string]string // what drivers read: files of definitions, by suite
 	folders      map[string]string // of the suites' packages, by suite
 	descriptions map[string]string // by suite
 	definitions  []string          // of objects that the suites list and Joiner does not install
@@ -53,7 +55,9 @@ func Build(ctx context.Context, dir string, suites ...string) (*Work, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	w := &Work{Dir: dir, Report: func(Outcome) {}, project: root, Listed: map[string][]string{}, programs: map[string]string{}, folders: map[string]string{}, descriptions: map[string]string{}, up: filepath.Join(dir, "up")}
+	w := &Work{Dir: dir, Report: func(Outcome) {}, project: root, Listed: map[string][]string{},
+		programs: map[string]string{}, folders: map[string]string{}, descriptions: map[string]string{},
+		drivers: map[string]string{}, driven: map[string]string{}, up: filepath.Join(dir, "up")}
 	if _, err := output(ctx, root, "go", "build", "-o", w.up, "./testenv/test/up"); err != nil {
 		return nil, err
 	}
@@ -78,6 +82,9 @@ func Build(ctx context.Context, dir string, suites ...string) (*Work, error) {
 			return nil, err
 		}
 		w.programs[s.Name] = program
+		if err := w.buildDriver(ctx, here, s); err != nil {
+			return nil, err
+		}
 		if w.descriptions[s.Name], w.Listed[s.Name], err = List(ctx, s, program, dir); err != nil {
 			return nil, err
 		}
@@ -222,6 +229,11 @@ func (w *Work) runOn(ctx context.Context, shard string, rows []Row, until time.T
 				return outcomes, err
 			}
 		}
+		if definition, ok := w.driven[b.Suite.Name]; ok {
+			if err := stack.Place.Apply(ctx, definition); err != nil {
+				return outcomes, err
+			}
+		}
 		if b.Within = time.Until(until); b.Within <= 0 {
 			break
 		}
@@ -264,7 +276,8 @@ func (w *Work) batches(rows []Row) []Batch {
 		if !ok || !s.Whole {
 			i = len(batches)
 			index[key] = i
-			batches = append(batches, Batch{Suite: s, Program: w.programs[r.Suite], Folder: w.folders[r.Suite], Description: w.descriptions[r.Suite], Setup: Setups[r.Setup]})
+			batches = append(batches, Batch{Suite: s, Program: w.programs[r.Suite], Driver: w.drivers[r.Suite],
+				Folder: w.folders[r.Suite], Description: w.descriptions[r.Suite], Setup: Setups[r.Setup]})
 		}
 		batches[i].Specs = append(batches[i].Specs, r.Spec)
 	}

@@ -15,6 +15,9 @@ import (
 // DefaultAccount is the account of a model that is not given one.
 const DefaultAccount = "123456789012"
 
+// Type is an instance type of the catalog.
+type Type = catalog.Type
+
 // Options describe the account and region to model. Only Clock is required.
 type Options struct {
 	Clock   clock.Clock
