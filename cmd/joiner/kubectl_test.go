@@ -305,7 +305,10 @@ func TestU27TextFitsTheTerminal(t *testing.T) {
 		"100": {"why", "pod", "shop/arm-0", "-f", "testdata/shop"},
 	} {
 		t.Setenv("COLUMNS", columns)
-		_, out, errs := joiner("", args...)
+		code, out, errs := joiner("", args...)
+		if code != 0 || strings.Count(out, "\n") < 3 {
+			t.Errorf("%v in %s columns: exit status %d, %q, %s", args, columns, code, out, errs)
+		}
 		most := map[string]int{"60": 60, "80": 80, "70": 70, "100": 100}[columns]
 		for i, line := range strings.Split(out, "\n") {
 			if n := len([]rune(line)); n > most && !(i == 0 && args[0] == "why") {

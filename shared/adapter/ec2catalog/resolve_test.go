@@ -142,6 +142,36 @@ func TestSecurityGroupsAreFoundByNameOfTheGroup(t *testing.T) {
 	}
 }
 
+func TestSecurityGroupsAreFoundByIDAndTags(t *testing.T) {
+	r := start(t)
+	add := func(name string, tags map[string]string) string {
+		return r.ec2.AddSecurityGroup(ec2model.SecurityGroup{Name: name, Tags: tags})
+	}
+	both := add("both", map[string]string{"a": "1", "b": "1"})
+	one, none := add("one", map[string]string{"a": "1"}), add("none", nil)
+	for name, c := range map[string]struct {
+		terms []model.SelectorTerm
+		want  []string
+	}{
+		"id":                 {[]model.SelectorTerm{{ID: none}}, []string{none}},
+		"one tag":            {[]model.SelectorTerm{{Tags: map[string]string{"a": "1"}}}, []string{both, one}},
+		"two tags of a term": {[]model.SelectorTerm{{Tags: map[string]string{"a": "1", "b": "1"}}}, []string{both}},
+		"two terms": {[]model.SelectorTerm{{Tags: map[string]string{"b": "1"}}, {ID: one}},
+			[]string{both, one}},
+	} {
+		var got []string
+		status := resolve(t, r, class(func(cl *model.Class) { cl.SecurityGroups = c.terms }))
+		for _, g := range status.SecurityGroups {
+			got = append(got, g.ID)
+		}
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestImagesAreFoundByIDNameTagsAndParameter(t *testing.T) {
 	r := start(t)
 	own := func(name string, tags map[string]string) string {

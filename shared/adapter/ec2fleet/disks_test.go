@@ -63,3 +63,22 @@ func TestDisksOfAFamily(t *testing.T) {
 		}
 	}
 }
+
+// Each metadata option of the class reaches EC2, and what the class does not say is left to EC2.
+func TestMetadataOptionsOfATemplateAreTheClasss(t *testing.T) {
+	data := drafted(t, func(l *model.Launch, _ *model.LaunchTemplate) {
+		l.Class.Metadata = model.MetadataOptions{HTTPEndpoint: "disabled", HTTPProtocolIPv6: "enabled",
+			HTTPPutResponseHopLimit: 3, HTTPTokens: "optional"}
+	})
+	want := &types.LaunchTemplateInstanceMetadataOptionsRequest{
+		HttpEndpoint: "disabled", HttpProtocolIpv6: "enabled", HttpPutResponseHopLimit: aws.Int32(3),
+		HttpTokens: "optional", InstanceMetadataTags: "disabled",
+	}
+	if !reflect.DeepEqual(data.MetadataOptions, want) {
+		t.Errorf("%+v", data.MetadataOptions)
+	}
+	plain := drafted(t, nil).MetadataOptions
+	if plain.HttpPutResponseHopLimit != nil || plain.HttpTokens != "" || plain.HttpEndpoint != "" {
+		t.Errorf("nothing asked for: %+v", plain)
+	}
+}

@@ -144,6 +144,36 @@ func TestEveryFieldHasARowThatSaysWhatBecomesOfIt(t *testing.T) {
 	}
 }
 
+// withoutEffect are fields that nothing goes by, whatever their value, and why.
+var withoutEffect = map[string]string{
+	"group":     "only EC2NodeClasses are launched from",
+	"kind":      "only EC2NodeClasses are launched from",
+	"timeAdded": "kubelets say when a taint was added",
+}
+
+// TestEveryFieldIsHonoredForSomeValue: a field of which the table has nothing but mistakes could be ignored in silence
+// where its value is a good one.
+func TestEveryFieldIsHonoredForSomeValue(t *testing.T) {
+	honored, warned := map[string]bool{}, map[string]bool{}
+	rows := fieldRows(t)
+	for _, r := range rows {
+		switch r.outcome {
+		case "honored":
+			honored[r.kind+" "+r.field] = true
+		case "warned":
+			warned[r.kind+" "+r.field] = true
+		}
+	}
+	for _, r := range rows {
+		of, name := r.kind+" "+r.field, r.field[strings.LastIndex(r.field, ".")+1:]
+		switch {
+		case r.outcome == "written" || honored[of]:
+		case withoutEffect[name] == "" || !warned[of]:
+			t.Errorf("%s has no value that is honored: add a row, or have it warned of and say here why", of)
+		}
+	}
+}
+
 // outcome is what came of an object: what the schema and the webhook refuse, what the webhook warns of, and what those
 // who decide read.
 type outcome struct {

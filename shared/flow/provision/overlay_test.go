@@ -40,7 +40,7 @@ func overlayStatus(w *world.World, name string) model.OverlayStatus {
 	return model.OverlayStatus{}
 }
 
-// M17, M75: the instance type that an overlay makes the cheapest is launched, by the overlay's prices, and the claim says
+// M17, M75: the instance type that an overlay makes the cheapest is launched, by its prices, and the claim says
 // so.
 func TestF092OverlayDecidesWhatIsLaunched(t *testing.T) {
 	w := overlaid(t, discount("a", "m5.xlarge", "0.001"))

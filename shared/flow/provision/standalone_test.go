@@ -51,6 +51,26 @@ func resyncs(t *testing.T, w *world.World, n int) {
 	}
 }
 
+// F107: class, requirements and annotations of a NodeClaim that people make are honored.
+func TestF107ClassAndRequirementsOfAClaimMadeByHand(t *testing.T) {
+	claim := byHand("mine")
+	claim.Class, claim.Annotations = "other", map[string]string{"example.com/any": "thing"}
+	claim.StartupTaints = nil
+	claim.Requirements = append(claim.Requirements,
+		model.Requirement{Key: model.LabelInstanceType, Operator: model.NotIn, Values: []string{"m5.xlarge"}})
+	w, _ := made(claim, world.Options{Types: []string{"m5.large", "m5.xlarge", "m5.2xlarge"}})
+	w.Cluster.AddClass(world.Class("other"))
+	pass(t, w, provision.TriggerConfig)
+	resyncs(t, w, 6)
+	if got := onlyClaim(t, w); got.InstanceType != "m5.2xlarge" || got.Class != "other" {
+		t.Errorf("launched is a %s of EC2NodeClass %s", got.InstanceType, got.Class)
+	}
+	node := onlyNode(t, w)
+	if node.Annotations["example.com/any"] != "thing" || node.Labels[model.LabelNodeClass] != "other" {
+		t.Errorf("the node has annotations %v and labels %v", node.Annotations, node.Labels)
+	}
+}
+
 // F107: a NodeClaim that people make is launched once, under its own name, as it says, and its node becomes ready. Pods may
 // run there like anywhere.
 func TestF107ClaimMadeByHandIsLaunchedAsItSays(t *testing.T) {

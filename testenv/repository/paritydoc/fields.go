@@ -11,8 +11,9 @@ const aboutFields = `# What becomes of each field
 
 Generated from ` + "`testenv/repository/paritydoc/fields.csv`" + ` by ` + "`make generated`" + `.
 
-Each field of the CRDs is in this table with an unusual value. A test sends each manifest through the schema and the
-admission webhook, and fails if the outcome is another one. It also fails if a field has no row.
+Each field of the CRDs is in this table with unusual values. A test sends each manifest through the schema and the
+admission webhook, and fails if the outcome is another one. It also fails if a field has no row,
+or no value that is honored and nothing that warns of it.
 
 * **Refused**: the API server refuses the object. Some refusals are the webhook's alone. Where it is not installed,
   conditions show most of them.
