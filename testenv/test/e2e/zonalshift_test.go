@@ -15,6 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/local/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/local/lambdaruntime/events"
 	"github.com/joiner-sh/joiner/testenv/test/stack"
+	"github.com/joiner-sh/joiner/testenv/test/timed"
 )
 
 // TestCT07ZonalShiftKeepsLaunchesOutOfTheZone shifts the cluster away from a zone by ARC's API, once with ARC's event
@@ -105,8 +106,8 @@ func shiftsAway(t *testing.T, c *cluster) {
 	await(t, 2*time.Minute, "both run", func(ctx context.Context) string {
 		return c.appRuns(ctx, "zones", "waits", 2)
 	})
-	t.Logf("the shift was known after %s; an instance was launched in its zone %s after its end",
-		known.Round(time.Second), launched.Round(time.Second))
+	timed.Within(t, "from the start of the shift until nothing is launched in its zone", known, time.Minute)
+	timed.Within(t, "from the end of the shift until an instance is launched in its zone", launched, time.Minute)
 	c.oneEach(t)
 }
 
