@@ -105,6 +105,9 @@ type PodShape struct {
 	// has resource claims (dynamic resource allocation), whether or not DeviceClaims lists them
 	DynamicResource bool       `json:"dynamicResource,omitempty"`
 	DeviceClaims    []PodClaim `json:"deviceClaims,omitempty"` // in the order of spec.resourceClaims
+	// how containers divide the request for an extended resource, by its name, where several request it: kube-scheduler
+	// claims devices for each of them, if a DeviceClass stands for the resource
+	ExtendedRequests map[string][]int64 `json:"extendedRequests,omitempty"`
 
 	// Unsupported lists what the pod asks for that this model cannot express, each a sentence naming field and value.
 	// Such a pod is reported with it and never placed.

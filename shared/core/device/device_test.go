@@ -226,7 +226,8 @@ func TestF095OneClaimForTwoExtendedResourcesIsCountedOnce(t *testing.T) {
 		s.ResourceSlices = []model.ResourceSlice{slice("a", nodes)}
 		s.ResourceClaims = c.claims
 		s.Shapes[0].DeviceClaims = []model.PodClaim{
-			{Name: "example.com/gpu", Spec: exactly("c", 1)}, {Name: "example.com/nic", Spec: exactly("c", 1)}}
+			{Name: "example.com/gpu", Spec: exactly("c", []int64{1})},
+			{Name: "example.com/nic", Spec: exactly("c", []int64{1})}}
 		x := New(s, nil, nil, now)
 		claims := claimsOf(t, x)
 		if len(claims.Pins) != c.pins {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -78,7 +79,7 @@ func WithClaims(s *model.Snapshot) *model.Snapshot {
 		shape.DynamicResource, shape.DeviceClaims = true, slices.Clone(shape.DeviceClaims)
 		for _, name := range names {
 			shape.DeviceClaims = append(shape.DeviceClaims, model.PodClaim{Name: name,
-				Spec: exactly(extended[name], requests[name])})
+				Spec: exactly(extended[name], partsOf(shape, name))})
 			delete(requests, name)
 		}
 		shape.Requests = requests
@@ -86,11 +87,31 @@ func WithClaims(s *model.Snapshot) *model.Snapshot {
 	return &out
 }
 
-// exactly is the spec of a claim for so many devices of a class.
-func exactly(class string, count int64) string {
-	spec := resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{
-		Name: "request", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: class,
-			AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: count}}}}}
+// partsOf returns how many devices each request of a claim for an extended resource is for. Two requests can have the
+// same device, where it can be shared, and one request cannot have it twice.
+func partsOf(shape *model.PodShape, name string) []int64 {
+	var sum int64
+	for _, part := range shape.ExtendedRequests[name] {
+		sum += part
+	}
+	if sum != shape.Requests[name] { // of a pod that one container requests it for, or whose request was changed since
+		return []int64{shape.Requests[name]}
+	}
+	return shape.ExtendedRequests[name]
+}
+
+// exactly is the spec of a claim with a request for each of these numbers of devices of a class.
+func exactly(class string, counts []int64) string {
+	var spec resourceapi.ResourceClaimSpec
+	for i, count := range counts {
+		name := "request"
+		if i > 0 {
+			name += "-" + strconv.Itoa(i)
+		}
+		spec.Devices.Requests = append(spec.Devices.Requests, resourceapi.DeviceRequest{Name: name,
+			Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: class,
+				AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: count}})
+	}
 	text, err := json.Marshal(&spec)
 	if err != nil {
 		return ""

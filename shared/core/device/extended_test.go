@@ -1,7 +1,11 @@
 package device_test
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
+
+	resourceapi "k8s.io/api/resource/v1"
 
 	"github.com/joiner-sh/joiner/shared/core/device"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -19,6 +23,35 @@ func TestF095NewestClassStandsForAnExtendedResource(t *testing.T) {
 	} {
 		if got := device.Extended(&model.Snapshot{DeviceClasses: classes})["example.com/gpu"]; got != want {
 			t.Errorf("%+v: class %s, want %s", classes, got, want)
+		}
+	}
+}
+
+// F095: two containers that request an extended resource make two requests of a claim, which can share a device.
+func TestF095ContainersHaveRequestsOfTheirOwn(t *testing.T) {
+	const gpu = "example.com/gpu"
+	for text, c := range map[string]struct{ parts, want []int64 }{
+		"one container":                    {nil, []int64{3}},
+		"two":                              {[]int64{2, 1}, []int64{2, 1}},
+		"a request that was changed since": {[]int64{2, 2}, []int64{3}},
+	} {
+		out := device.WithClaims(&model.Snapshot{
+			DeviceClasses: []model.DeviceClass{{Name: "a", Spec: `{"extendedResourceName":"example.com/gpu"}`}},
+			Shapes: []model.PodShape{{Requests: model.Resources{gpu: 3},
+				ExtendedRequests: map[string][]int64{gpu: c.parts}}},
+		})
+		var spec resourceapi.ResourceClaimSpec
+		if err := json.Unmarshal([]byte(out.Shapes[0].DeviceClaims[0].Spec), &spec); err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		names := make(map[string]bool)
+		for _, request := range spec.Devices.Requests {
+			got = append(got, request.Exactly.Count)
+			names[request.Name] = true
+		}
+		if !slices.Equal(got, c.want) || len(names) != len(got) {
+			t.Errorf("%s: requests of %v devices, want %v: %s", text, got, c.want, out.Shapes[0].DeviceClaims[0].Spec)
 		}
 	}
 }

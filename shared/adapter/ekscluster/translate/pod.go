@@ -107,6 +107,7 @@ func shape(pod *corev1.Pod) model.PodShape {
 	}
 	var problems []string
 	out.Requests, problems = requests(pod)
+	out.ExtendedRequests = extendedRequests(pod)
 	out.Unsupported = append(problems, affinities(&out, spec)...)
 	out.Unsupported = append(out.Unsupported, beyondModel(spec)...)
 	return out
