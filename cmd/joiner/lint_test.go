@@ -27,7 +27,7 @@ func TestU6LintSaysWhatTheWebhookSays(t *testing.T) {
 	class := "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: nodes}"
 	pool := func(ref, more string) string {
 		return "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: a}, spec: {template: {spec: " +
-			"{nodeClassRef: " +
+			"{requirements: [], nodeClassRef: " +
 			ref + "}}" + more + "}}\n---\n"
 	}
 	for _, c := range []struct {
@@ -88,7 +88,8 @@ func TestLintForPeople(t *testing.T) {
 		typed{line: "lint -f nope", code: 2, errs: "-f nope: no such file or directory"},
 		typed{line: "lint -f -",
 			in: "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: a}, spec: {template: {spec: " +
-				"{nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: nodse}}}}}\n---\n{apiVersion: " +
+				"{requirements: [], nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: nodse}}}}}" +
+				"\n---\n{apiVersion: " +
 				"karpenter.k8s.aws/v1, " +
 				"kind: EC2NodeClass, metadata: {name: nodes}, spec: {role: r, amiSelectorTerms: [{alias: " +
 				"al2023@v20250101}], " +
@@ -111,5 +112,45 @@ func TestU36PlanWarnsOfNodePoolsOfAutoMode(t *testing.T) {
 	_, _, errs = joiner(pool("karpenter.k8s.aws", "EC2NodeClass"), "plan", "provision", "-f", "-")
 	if strings.Contains(errs, "is left out") {
 		t.Errorf("of its own class it warns: %s", errs)
+	}
+}
+
+// M14, U8: TestLintSaysOfEachFieldWhatIsSaidOnApply holds lint to the table of docs/reference/fields.md: what the API
+// server or the webhook refuses is an error of lint, too, and what is honored is none.
+func TestLintSaysOfEachFieldWhatIsSaidOnApply(t *testing.T) {
+	const of, images = "NodePool", "amiSelectorTerms: [{alias: al2023@v20260101}]"
+	for name, c := range map[string]struct{ kind, spec, field string }{
+		"a policy that is none": {of, "disruption: {consolidateAfter: 5m, consolidationPolicy: Always}",
+			"spec.disruption.consolidationPolicy"},
+		"a weight": {of, "weight: 101", "spec.weight"},
+		"a reason": {of, `disruption: {budgets: [{nodes: "1", reasons: [Expired]}]}`,
+			"spec.disruption.budgets[0].reasons[0]"},
+		"replicas":   {of, "replicas: -1", "spec.replicas"},
+		"a good one": {of, "weight: 7", ""},
+		"a family": {"EC2NodeClass", "role: a, amiFamily: Ubuntu, amiSelectorTerms: [{id: ami-1}]",
+			"spec.amiFamily"},
+		"two roles":   {"EC2NodeClass", "role: a, instanceProfile: b, " + images, "spec"},
+		"a good role": {"EC2NodeClass", "role: a, " + images, ""},
+	} {
+		text := "{apiVersion: karpenter.k8s.aws/v1, kind: EC2NodeClass, metadata: {name: a}, spec: {" + c.spec +
+			", subnetSelectorTerms: [{id: subnet-1}], securityGroupSelectorTerms: [{id: sg-1}]}}"
+		if c.kind == of {
+			text = "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: a}, spec: {" + c.spec +
+				", template: {spec: {requirements: [], nodeClassRef: {group: karpenter.k8s.aws, " +
+				"kind: EC2NodeClass, name: a}}}}}"
+		}
+		code, out, errs := joiner(text, "lint", "-f", "-", "-o", "json")
+		var got linted
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Errorf("%s: exit status %d, %v: %s%s", name, code, err, out, errs)
+			continue
+		}
+		said := got.Errors == 0
+		for _, f := range got.Findings {
+			said = said || f.Level == "error" && f.Field == c.field && f.Message != "" && f.Object == c.kind+" a"
+		}
+		if code != map[bool]int{true: 1}[c.field != ""] || !said || (got.Errors == 0) != (c.field == "") {
+			t.Errorf("%s: exit status %d, %+v", name, code, got.Findings)
+		}
 	}
 }

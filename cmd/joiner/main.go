@@ -3,7 +3,7 @@
 //
 //	joiner plan provision -f cluster.yaml        which nodes the waiting pods need, and what they cost
 //	joiner plan disrupt -f cluster.yaml          which nodes can go, what that saves, and why the others stay
-//	joiner lint -f nodepool.yaml                 what the webhook and the functions would say of manifests
+//	joiner lint -f nodepool.yaml                 what an API server and the functions would say of manifests
 //	joiner top                                   nodes, their load and price, and pending pods, in the terminal
 //	joiner types --nodepool NODEPOOL             the instance types that can be bought, with labels and prices
 //	joiner why pod NAMESPACE/NAME                what a pod waits for, and what would help soonest

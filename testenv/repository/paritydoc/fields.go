@@ -23,6 +23,7 @@ or no value that is honored and nothing that warns of it.
 
 A field that the schema does not have is not stored. ` + "`kubectl apply`" + ` refuses it.
 So do ` + "`-f`" + ` and ` + "`--with`" + ` of ` + "`joiner plan`" + `.
+` + "`joiner lint`" + ` says of a file what the schema and the webhook say, without a cluster.
 `
 
 const headOfFields = "\n| Field | Value | Outcome | What is said, or which tests hold it |\n|---|---|---|---|\n"

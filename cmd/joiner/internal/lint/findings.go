@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/input"
+	"github.com/joiner-sh/joiner/cmd/joiner/internal/schema"
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/admission"
 	"github.com/joiner-sh/joiner/shared/core/admit"
@@ -44,6 +45,7 @@ type finding struct {
 // linter collects findings.
 type linter struct {
 	known    admit.Facts
+	kinds    schema.Kinds
 	findings []finding
 }
 
@@ -62,8 +64,10 @@ func (l *linter) ofObject(m *read.Manifest) error {
 	if err != nil {
 		return err
 	}
+	var refused []model.Finding
 	_, err = admission.Handle(context.Background(), body, func(_ context.Context, a model.Admission) model.Verdict {
 		verdict := admit.Evaluate(a, l.known)
+		refused = verdict.Refusals
 		for _, f := range verdict.Refusals {
 			l.of(levelError, m, f)
 		}
@@ -78,6 +82,24 @@ func (l *linter) ofObject(m *read.Manifest) error {
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %s %s: %w", m.At, m.Kind, m.Name, err)
+	}
+	return l.ofSchema(m, refused)
+}
+
+// ofSchema adds what the definition of its kind has against an object, but for fields of which the webhook says more.
+func (l *linter) ofSchema(m *read.Manifest, refused []model.Finding) error {
+	problems, err := l.kinds.Problems(context.Background(), m.APIVersion, m.Kind, m.Text)
+	if err != nil {
+		return fmt.Errorf("%s: %s %s: %w", m.At, m.Kind, m.Name, err)
+	}
+	for _, problem := range problems {
+		said := slices.ContainsFunc(refused, func(f model.Finding) bool {
+			return strings.HasPrefix(problem.Field, f.Field) ||
+				problem.Field != "spec" && strings.HasPrefix(f.Field, problem.Field)
+		})
+		if !said {
+			l.of(levelError, m, model.Finding{Field: problem.Field, Message: problem.ErrorBody()})
+		}
 	}
 	return nil
 }
