@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -18,6 +19,8 @@ func amount(text string) resource.Quantity { return resource.MustParse(text) }
 type deviceDraw struct {
 	*rand.Rand
 	w *deviceWorld
+	// oneName is that pools of several drivers have one name, and no pod requests extended resources: OWED.md says why.
+	oneName bool
 }
 
 // of reports true once in n times.
@@ -27,7 +30,8 @@ var deviceDrivers = []string{"a.example.com", "b.example.com"}
 
 // drawDevices draws a cluster: types of nodes, nodes of them, what runs on them, and pods that wait.
 func drawDevices(seed uint64) *deviceWorld {
-	d := &deviceDraw{rand.New(rand.NewPCG(seed, 1)), &deviceWorld{seed: seed}}
+	d := &deviceDraw{Rand: rand.New(rand.NewPCG(seed, 1)), w: &deviceWorld{seed: seed}}
+	d.oneName = d.of(3)
 	for range 2 + d.IntN(2) {
 		d.w.kinds = append(d.w.kinds, d.kind())
 	}
@@ -42,6 +46,7 @@ func drawDevices(seed uint64) *deviceWorld {
 	}
 	d.class("any", "true")
 	d.class("large", `device.driver == 'a.example.com' && device.attributes['a.example.com'].large`)
+	d.extend()
 	for _, slice := range d.w.slices {
 		for i := range slice.Spec.Devices {
 			if device := &slice.Spec.Devices[i]; d.of(4) && len(device.ConsumesCounters) == 0 {
@@ -69,6 +74,9 @@ func (d *deviceDraw) kind() []*resourceapi.ResourceSlice {
 		for p := range pools {
 			pool := resourceapi.ResourcePool{Name: fmt.Sprintf("%d-", p), Generation: int64(d.IntN(3)),
 				ResourceSliceCount: 1}
+			if !d.oneName {
+				pool.Name = fmt.Sprintf("%c%d-", 'a'+n, p)
+			}
 			slice := &resourceapi.ResourceSlice{TypeMeta: metav1.TypeMeta{APIVersion: "resource.k8s.io/v1",
 				Kind: "ResourceSlice"},
 				Spec: resourceapi.ResourceSliceSpec{Driver: driver, Pool: pool}}
@@ -126,6 +134,24 @@ func (d *deviceDraw) device(driver string, i int) resourceapi.Device {
 	return out
 }
 
+// extendedResources are what pods request instead of claims; a class stands for each. The last one needs no word of it
+// in the class.
+var extendedResources = []corev1.ResourceName{"example.com/a", "example.com/b",
+	corev1.ResourceName(resourceapi.ResourceDeviceClassPrefix + "any")}
+
+// extend has classes stand for extended resources: one each, and sometimes two, of which the newer counts.
+func (d *deviceDraw) extend() {
+	stand := func(class *resourceapi.DeviceClass, name corev1.ResourceName) {
+		class.Spec.ExtendedResourceName = ptr.To(string(name))
+		class.CreationTimestamp = metav1.Unix(deviceNow-int64(60*(1+d.IntN(3))), 0)
+	}
+	stand(d.w.classes[0], extendedResources[0])
+	stand(d.w.classes[1], extendedResources[1])
+	if d.of(3) {
+		stand(d.w.classes[3], extendedResources[d.IntN(2)])
+	}
+}
+
 func (d *deviceDraw) class(name, expression string) {
 	d.w.classes = append(d.w.classes,
 		&resourceapi.DeviceClass{TypeMeta: metav1.TypeMeta{APIVersion: "resource.k8s.io/v1", Kind: "DeviceClass"},
@@ -164,10 +190,31 @@ func (d *deviceDraw) running(slice *resourceapi.ResourceSlice, device *resourcea
 		UID: types.UID(name)}}
 	pod := d.pod(name, []string{claim.Name})
 	pod.Spec.NodeName, pod.Status.Phase = node, corev1.PodRunning
+	if !d.oneName && d.of(2) {
+		asExtended(pod, claim)
+		return
+	}
 	if d.of(4) { // somebody else would use the same
 		late := d.pod(name+"-late", []string{claim.Name})
 		late.Spec.ResourceClaims[0].ResourceClaimName = ptr.To(claim.Name)
 	}
+}
+
+// asExtended makes a claim that a pod has one that kube-scheduler has made for an extended resource of it.
+func asExtended(pod *corev1.Pod, claim *resourceapi.ResourceClaim) {
+	resource := extendedResources[len(extendedResources)-1]
+	request := "container-0-request-1" // after that of CPU
+	pod.Spec.ResourceClaims = nil
+	pod.Spec.Containers[0].Resources.Requests[resource] = amount("1")
+	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{resource: amount("1")}
+	pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: claim.Name,
+		RequestMappings: []corev1.ContainerExtendedResourceRequest{{ContainerName: pod.Spec.Containers[0].Name,
+			ResourceName: string(resource), RequestName: request}}}
+	claim.Annotations = map[string]string{resourceapi.ExtendedResourceClaimAnnotation: "true"}
+	claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID,
+		Controller: ptr.To(true)}}
+	claim.Spec.Devices.Requests[0].Name = request
+	claim.Status.Allocation.Devices.Results[0].Request = request
 }
 
 // claim adds a claim; unless it is to be shared it is a pod's own.
@@ -212,7 +259,52 @@ func (d *deviceDraw) pending(name string) {
 		}
 		claims = append(claims, d.claim(name, fmt.Sprint("c", i), spec).Name)
 	}
+	if !d.oneName && d.of(2) {
+		d.requesting(name, claims[1:])
+		return
+	}
 	d.pod(name, claims)
+}
+
+// requesting adds a pod that requests extended resources, beside claims of its own: some containers do, and sometimes
+// an init container, whose devices the others have after it.
+func (d *deviceDraw) requesting(name string, claims []string) {
+	pod := d.pod(name, claims)
+	request := func(c *corev1.Container) {
+		resource := extendedResources[d.IntN(len(extendedResources))]
+		c.Resources.Requests[resource] = amount(fmt.Sprint(1 + d.IntN(2)))
+		c.Resources.Limits = corev1.ResourceList{resource: c.Resources.Requests[resource]}
+	}
+	request(&pod.Spec.Containers[0])
+	if d.of(3) {
+		second := pod.Spec.Containers[0].DeepCopy()
+		second.Name, second.Resources = "d", corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: amount("100m")}}
+		request(second)
+		pod.Spec.Containers = append(pod.Spec.Containers, *second)
+	}
+	if d.of(3) {
+		first := corev1.Container{Name: "i", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: amount("100m")}}}
+		request(&first)
+		if d.of(3) {
+			first.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+		}
+		pod.Spec.InitContainers = []corev1.Container{first}
+	}
+}
+
+// extendedOf returns how many extended resources a pod requests that classes stand for.
+func extendedOf(pod *corev1.Pod) int {
+	names := make(map[corev1.ResourceName]bool)
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for name := range c.Resources.Requests { // into a map: the order does not matter
+			if slices.Contains(extendedResources, name) {
+				names[name] = true
+			}
+		}
+	}
+	return len(names)
 }
 
 func (d *deviceDraw) request(name string) resourceapi.DeviceRequest {

@@ -31,6 +31,7 @@ type Devices struct {
 // DevicesReport is what came of it.
 type DevicesReport struct {
 	Claims   int // of pods that were compared
+	Extended int // resources that pods request and that classes stand for, compared as claims are
 	Pairs    int // of pod and node
 	Accept   int // pairs that both accept
 	Placed   int // pods that a plan put on a node, and that were bound there in a random order
@@ -45,9 +46,10 @@ func (r *DevicesReport) Failed() bool { return len(r.Findings) > 0 }
 // Write says what was compared, and the first so many findings.
 func (r *DevicesReport) Write(out io.Writer, show int) {
 	fmt.Fprintf(out,
-		"devices: %d claims, %d pairs of pod and node, %d of them accepted by both; of %d pods that plans placed, "+
-			"%d of them on new nodes, kube-scheduler bound all, in %d clusters not in a random order; "+
-			"%d findings\n", r.Claims, r.Pairs, r.Accept, r.Placed, r.New, r.Order, len(r.Findings))
+		"devices: %d claims, %d extended resources, %d pairs of pod and node, %d of them accepted by both; "+
+			"of %d pods that plans placed, %d of them on new nodes, kube-scheduler bound all, "+
+			"in %d clusters not in a random order; %d findings\n",
+		r.Claims, r.Extended, r.Pairs, r.Accept, r.Placed, r.New, r.Order, len(r.Findings))
 	for _, finding := range r.Findings[:min(len(r.Findings), show)] {
 		fmt.Fprintln(out, finding)
 	}
@@ -83,6 +85,7 @@ func (w *deviceWorld) compare(out *DevicesReport) error {
 			continue
 		}
 		out.Claims += len(pod.Spec.ResourceClaims)
+		out.Extended += extendedOf(pod)
 		theirs, err := c.Devices(pod)
 		if err != nil {
 			return err

@@ -14,9 +14,8 @@ func TestF095DevicesAreThoseOfKubeScheduler(t *testing.T) {
 	}
 	t.Logf("%d findings; %+v", len(report.Findings), *report)
 	if report.Accept*10 < report.Pairs || report.Accept*10 > 9*report.Pairs || report.New < 25 ||
-		report.Placed-report.New < 50 {
-		t.Errorf("the draw is lopsided: %d of %d pairs accepted, %d pods placed, %d of them on new nodes",
-			report.Accept, report.Pairs,
-			report.Placed, report.New)
+		report.Placed-report.New < 50 || report.Extended < 100 {
+		t.Errorf("the draw is lopsided: %d of %d pairs accepted, %d pods placed, %d of them on new nodes, "+
+			"%d extended resources", report.Accept, report.Pairs, report.Placed, report.New, report.Extended)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -72,11 +73,19 @@ func (c *Cluster) assemble() error {
 		return fmt.Errorf("track resource slices: %w", err)
 	}
 	claims := assumecache.NewAssumeCache(c.logger, c.objects.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	devices := dynamicresources.NewDRAManager(c.ctx, claims, slices, c.objects)
+	if classes, ok := devices.DeviceClassResolver().(*extendedresourcecache.ExtendedResourceCache); ok {
+		// Which class stands for an extended resource is known by events alone.
+		informer := c.objects.Resource().V1().DeviceClasses().Informer()
+		if _, err := informer.AddEventHandler(classes); err != nil {
+			return fmt.Errorf("learn of device classes: %w", err)
+		}
+	}
 	c.all, err = frameworkruntime.NewFramework(c.ctx, c.registry(), profile,
 		frameworkruntime.WithClientSet(client),
 		frameworkruntime.WithInformerFactory(c.objects),
 		frameworkruntime.WithSnapshotSharedLister(c.snapshot),
-		frameworkruntime.WithSharedDRAManager(dynamicresources.NewDRAManager(c.ctx, claims, slices, c.objects)),
+		frameworkruntime.WithSharedDRAManager(devices),
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(c.objects.Storage().V1().CSINodes().Lister())),
 		frameworkruntime.WithPodGroupManager(c.cache),
 		frameworkruntime.WithParallelism(1),
