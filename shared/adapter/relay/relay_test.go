@@ -157,8 +157,11 @@ func (s *site) registration() model.Registration {
 // ask sends one request with the permissions and returns status and body.
 func (s *site) ask(rights aws.Config, within time.Duration, method, path, body string) (*http.Response, string, error) {
 	s.t.Helper()
-	client := &http.Client{Transport: s.relay.Through(rights, s.registration()), Timeout: within}
-	request, err := http.NewRequestWithContext(s.t.Context(), method, "https://relay.invalid"+path, strings.NewReader(body))
+	client := &http.Client{Transport: s.relay.Through(rights, s.registration())}
+	// A Timeout of the client would replace errors that come a moment after it by text, as on a machine that is busy.
+	ctx, cancel := context.WithTimeout(s.t.Context(), within)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, "https://relay.invalid"+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
