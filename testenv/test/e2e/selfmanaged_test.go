@@ -11,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/local/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/local/kube"
 	"github.com/joiner-sh/joiner/testenv/test/stack"
 )
@@ -170,12 +172,24 @@ func (c ownCluster) works(t *testing.T) {
 // and nobody's taints. Instances that are gone have none.
 func (c ownCluster) nodes(t *testing.T) {
 	t.Helper()
-	list, err := c.kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
+	var list *corev1.NodeList
+	instanceOf := func(n *corev1.Node) string {
+		return n.Spec.ProviderID[strings.LastIndexByte(n.Spec.ProviderID, '/')+1:]
 	}
+	await(t, time.Minute, "instances that are gone have no node", func(ctx context.Context) (missing string) {
+		var err error
+		if list, err = c.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{}); err != nil {
+			return err.Error()
+		}
+		for i := range list.Items {
+			if instance, _ := c.EC2.Lookup(instanceOf(&list.Items[i])); instance.State == ec2.Terminated {
+				missing = list.Items[i].Name + " is there"
+			}
+		}
+		return missing
+	})
 	for _, n := range list.Items {
-		id := n.Spec.ProviderID[strings.LastIndexByte(n.Spec.ProviderID, '/')+1:]
+		id := instanceOf(&n)
 		i, known := c.EC2.Lookup(id)
 		if !known || i.State != "running" || !strings.HasPrefix(i.ImageName, "kubeadm-") ||
 			n.Spec.ProviderID != "aws:///"+i.Zone+"/"+id {
@@ -270,10 +284,13 @@ func (c ownCluster) detach(t *testing.T) {
 	})
 	c.past(t, "the cluster is detached")
 	c.knowsNothingOfEKS(t)
-	nodes, err := c.kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(nodes.Items) != 0 {
-		t.Errorf("%d nodes are left: %v", len(nodes.Items), err)
-	}
+	await(t, time.Minute, "no node is left", func(ctx context.Context) string {
+		nodes, err := c.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil || len(nodes.Items) > 0 {
+			return fmt.Sprintf("%d nodes are left: %v", len(nodes.Items), err)
+		}
+		return ""
+	})
 	for _, i := range c.EC2.Launches() {
 		if !bytes.Contains(i.UserData, []byte("sha256:")) || bytes.Contains(i.UserData, []byte("JOINER_")) {
 			t.Errorf("user data of %s:\n%s", i.ID, i.UserData)

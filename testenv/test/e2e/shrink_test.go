@@ -200,18 +200,19 @@ func TestF143_F145_NodesRollStayAndEnd(t *testing.T) {
 	audit(t, c.Kube, began)
 }
 
-// areRolled fails the test unless every node carries the label that was put into the template.
+// areRolled awaits that every node carries the label that was put into the template. A Node goes a moment after its claim is closed.
 func (c *cluster) areRolled(t *testing.T) {
 	t.Helper()
-	list, err := c.kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, node := range list.Items {
-		if node.Labels["example.com/rolled"] != "yes" {
-			t.Errorf("node %s has labels %v", node.Name, node.Labels)
+	await(t, time.Minute, "every node has the template's label", func(ctx context.Context) string {
+		list, err := c.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "example.com/rolled!=yes"})
+		if err != nil {
+			return err.Error()
 		}
-	}
+		for _, node := range list.Items {
+			return fmt.Sprintf("node %s has labels %v", node.Name, node.Labels)
+		}
+		return ""
+	})
 }
 
 // lone is a Deployment of one pod with annotations.
