@@ -12,6 +12,9 @@ import (
 // resource's name; nil where there are none. Source: createRequestsAndMappings of kube-scheduler's plugin
 // DynamicResources.
 func extendedRequests(pod *corev1.Pod) map[string][]int64 {
+	if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) < 2 {
+		return nil // most pods: nothing is copied for them
+	}
 	pod = withDefaultRequests(pod)
 	all := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
 	times := make(map[corev1.ResourceName]int)
