@@ -34,6 +34,10 @@ func TestA2WarningsAreHeardInAnAccountWithTenExecutions(t *testing.T) {
 	warnAtOnce(t, Options{Concurrency: 10}, 30, 5)
 }
 
+// warnedAhead is how long before their end instances are warned here: longer than EC2 does it, so that a computer that
+// is busy with other things taints all nodes before. How soon they are tainted is measured.
+const warnedAhead = 10 * time.Minute
+
 // warnAtOnce returns how long after the warnings each node of a cluster was tainted, sorted.
 func warnAtOnce(t *testing.T, o Options, instances, strangers int) []time.Duration {
 	if testing.Short() {
@@ -42,7 +46,7 @@ func warnAtOnce(t *testing.T, o Options, instances, strangers int) []time.Durati
 	deliveries := &counter{}
 	s, err := Start(t.Context(), Options{
 		Watchers: -1, ResyncEvery: time.Hour, OnNotices: deliveries.delivered, Concurrency: o.Concurrency,
-		EC2: ec2.Timing{Shutdown: ec2.Delay{Min: time.Second, Max: time.Second}, Gone: time.Hour},
+		EC2: ec2.Timing{Shutdown: ec2.Delay{Min: time.Second, Max: time.Second}, Gone: time.Hour, Warning: warnedAhead},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +76,8 @@ func warnAtOnce(t *testing.T, o Options, instances, strangers int) []time.Durati
 		}
 	}
 	var took []time.Duration
-	for deadline := began.Add(110 * time.Second); len(took) < instances && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for len(took) < instances && time.Since(began) < warnedAhead-10*time.Second {
+		time.Sleep(50 * time.Millisecond)
 		took = tainted.since(began)
 	}
 	if len(took) < instances {
@@ -85,7 +90,7 @@ func warnAtOnce(t *testing.T, o Options, instances, strangers int) []time.Durati
 	t.Logf("tainted: median %v, of 99 in 100 %v, last %v; %d deliveries", took[instances/2], took[instances*99/100-1], took[instances-1], deliveries.count())
 	for _, id := range others {
 		if i, _ := s.EC2.Lookup(id); i.State != ec2.Running && i.State != ec2.Pending {
-			t.Errorf("machine %s, which is nobody's, is %s within its two minutes", id, i.State)
+			t.Errorf("machine %s, which is nobody's, is %s before it was to end", id, i.State)
 		}
 	}
 	return took
