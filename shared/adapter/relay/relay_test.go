@@ -158,7 +158,7 @@ func (s *site) registration() model.Registration {
 func (s *site) ask(rights aws.Config, within time.Duration, method, path, body string) (*http.Response, string, error) {
 	s.t.Helper()
 	client := &http.Client{Transport: s.relay.Through(rights, s.registration())}
-	// A Timeout of the client would replace errors that come a moment after it by text, as on a machine that is busy.
+	// A Timeout of the client would replace errors that come a moment after it by text, as on a busy computer.
 	ctx, cancel := context.WithTimeout(s.t.Context(), within)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, "https://relay.invalid"+path, strings.NewReader(body))

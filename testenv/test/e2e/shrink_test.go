@@ -200,7 +200,8 @@ func TestF143_F145_NodesRollStayAndEnd(t *testing.T) {
 	audit(t, c.Kube, began)
 }
 
-// areRolled awaits that every node carries the label that was put into the template. A Node goes a moment after its claim is closed.
+// areRolled awaits that every node carries the label that was put into the template. A Node goes a moment after its
+// claim is closed.
 func (c *cluster) areRolled(t *testing.T) {
 	t.Helper()
 	await(t, time.Minute, "every node has the template's label", func(ctx context.Context) string {
