@@ -121,7 +121,7 @@ func leaves(path string, s *apiextensionsv1.JSONSchemaProps) []string {
 func TestEveryFieldHasARowThatSaysWhatBecomesOfIt(t *testing.T) {
 	rows, kinds := fieldRows(t), newServer(t)
 	for kind := range plainObjects {
-		whole := kinds[kind].crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+		whole := kinds[kind].Definition.Spec.Versions[0].Schema.OpenAPIV3Schema
 		var fields []string
 		for _, part := range []string{"spec", "status"} {
 			of := whole.Properties[part]
@@ -297,7 +297,7 @@ func reviewed(t *testing.T, k *kind, obj object) (refused, warned []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := &k.crd.Spec
+	spec := &k.Definition.Spec
 	of := metav1.GroupVersionKind{Group: spec.Group, Version: spec.Versions[0].Name, Kind: spec.Names.Kind}
 	body, err := json.Marshal(admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{Kind: "AdmissionReview", APIVersion: admissionv1.SchemeGroupVersion.String()},
@@ -359,7 +359,7 @@ func TestM68FieldsThatTheSchemaDropsAreSaid(t *testing.T) {
 		{"NodeOverlay", "spec.prices", "spec: {prices: 1}"},
 	} {
 		obj := merged(t, plainObjects[c.kind], c.manifest)
-		dropped := pruning.PruneWithOptions(obj, kinds[c.kind].structural, true,
+		dropped := pruning.PruneWithOptions(obj, kinds[c.kind].Structural, true,
 			schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 		if !slices.Equal(dropped, []string{c.field}) {
 			t.Errorf("%s: dropped are %q, want %s", c.manifest, dropped, c.field)

@@ -263,7 +263,7 @@ func TestDefinitionsSayHowKubectlShowsThem(t *testing.T) {
 	}
 	for name, want := range tests {
 		t.Run("F014 "+name, func(t *testing.T) {
-			spec := s[name].crd.Spec
+			spec := s[name].Definition.Spec
 			scope, category := apiextensionsv1.ClusterScoped, "karpenter"
 			if name == "CapacityBuffer" {
 				scope, category = apiextensionsv1.NamespaceScoped, "autoscaling"
@@ -290,7 +290,7 @@ func TestDefinitionsSayHowKubectlShowsThem(t *testing.T) {
 			}
 		})
 	}
-	scale := s["NodePool"].crd.Spec.Versions[0].Subresources.Scale
+	scale := s["NodePool"].Definition.Spec.Versions[0].Subresources.Scale
 	if scale == nil || scale.SpecReplicasPath != ".spec.replicas" || scale.StatusReplicasPath != ".status.nodes" || scale.LabelSelectorPath != nil {
 		t.Errorf("F012: scale subresource = %+v, want .spec.replicas and .status.nodes", scale)
 	}

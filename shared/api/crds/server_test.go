@@ -10,29 +10,16 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/schema"
 	"github.com/joiner-sh/joiner/shared/api/crds"
 )
 
-// A kind does to objects of one CRD what an API server does on admission: prune, default, validate against the schema,
-// check list types, evaluate CEL. The parts are the API server's own.
-type kind struct {
-	crd        apiextensionsv1.CustomResourceDefinition
-	structural *schema.Structural
-	schema     validation.SchemaValidator
-	cel        *cel.Validator
-}
+// A kind does to objects of one CRD what an API server does on admission.
+type kind struct{ *schema.Kind }
 
 type object = map[string]any
 
@@ -47,47 +34,20 @@ func newServer(t *testing.T) server {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s[k.crd.Spec.Names.Kind] = k
+		s[k.Definition.Spec.Names.Kind] = k
 	}
 	return s
 }
 
 func newKind(manifest []byte) (*kind, error) {
-	k := &kind{}
-	if err := yaml.UnmarshalStrict(manifest, &k.crd); err != nil {
-		return nil, fmt.Errorf("read CRD: %w", err)
-	}
-	props := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
-		k.crd.Spec.Versions[0].Schema.OpenAPIV3Schema.DeepCopy(), props, nil); err != nil {
-		return nil, fmt.Errorf("convert schema of %s: %w", k.crd.Name, err)
-	}
-	var err error
-	if k.structural, err = schema.NewStructural(props); err != nil {
-		return nil, fmt.Errorf("structural schema of %s: %w", k.crd.Name, err)
-	}
-	if k.schema, _, err = validation.NewSchemaValidator(props); err != nil {
-		return nil, fmt.Errorf("schema validator of %s: %w", k.crd.Name, err)
-	}
-	k.cel = cel.NewValidator(k.structural, true, celconfig.PerCallLimit)
-	return k, nil
+	k, err := schema.Of(manifest)
+	return &kind{k}, err
 }
 
 // admit returns the object as it would be stored, and what the API server has against it. old is nil on creation.
 func (k *kind) admit(t *testing.T, obj, old object) (object, field.ErrorList) {
 	t.Helper()
-	obj = runtime.DeepCopyJSON(obj)
-	pruning.Prune(obj, k.structural, true)
-	defaulting.PruneNonNullableNullsWithoutDefaults(obj, k.structural)
-	defaulting.Default(obj, k.structural)
-	errs := validation.ValidateCustomResource(nil, obj, k.schema)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, obj)...)
-	var oldValue any
-	if old != nil {
-		oldValue = old
-	}
-	celErrs, _ := k.cel.Validate(t.Context(), nil, k.structural, obj, oldValue, celconfig.RuntimeCELCostBudget)
-	return obj, append(errs, celErrs...)
+	return k.Admit(t.Context(), obj, old)
 }
 
 // read returns the objects of a YAML text with several documents.
@@ -190,14 +150,14 @@ func repeat(n int, item string) string {
 func TestDefinitionsAreValid(t *testing.T) {
 	for name, k := range newServer(t) {
 		t.Run(name, func(t *testing.T) {
-			defaulted := k.crd.DeepCopy()
+			defaulted := k.Definition.DeepCopy()
 			apiextensionsv1.SetDefaults_CustomResourceDefinition(defaulted)
 			apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&defaulted.Spec)
 			internal := &apiextensions.CustomResourceDefinition{}
 			if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(defaulted, internal, nil); err != nil {
 				t.Fatal(err)
 			}
-			internal.Status.StoredVersions = []string{k.crd.Spec.Versions[0].Name}
+			internal.Status.StoredVersions = []string{k.Definition.Spec.Versions[0].Name}
 			if errs := crdvalidation.ValidateCustomResourceDefinition(t.Context(), internal); len(errs) > 0 {
 				t.Errorf("an API server refuses the definition: %v", errs)
 			}

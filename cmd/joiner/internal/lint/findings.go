@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/internal/input"
-	"github.com/joiner-sh/joiner/cmd/joiner/internal/schema"
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/admission"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/schema"
 	"github.com/joiner-sh/joiner/shared/core/admit"
 	"github.com/joiner-sh/joiner/shared/core/overlay"
 	"github.com/joiner-sh/joiner/shared/model"

@@ -8,14 +8,13 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 )
 
-// extendedRequests returns how containers divide the requests for extended resources that several of them have, by the
-// resource's name; nil where there are none. Source: createRequestsAndMappings of kube-scheduler's plugin
-// DynamicResources.
+// extendedRequests returns how containers of a pod, as an API server stores it, divide the requests for extended
+// resources that several of them have, by the resource's name; nil where there are none. Source:
+// createRequestsAndMappings of kube-scheduler's plugin DynamicResources.
 func extendedRequests(pod *corev1.Pod) map[string][]int64 {
 	if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) < 2 {
 		return nil // most pods: nothing is copied for them
 	}
-	pod = withDefaultRequests(pod)
 	all := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
 	times := make(map[corev1.ResourceName]int)
 	for i := range all {

@@ -106,8 +106,9 @@ func shape(pod *corev1.Pod) model.PodShape {
 		out.OwnerKind, out.OwnerName = ownerKind(owner), owner.Name
 	}
 	var problems []string
-	out.Requests, problems = requests(pod)
-	out.ExtendedRequests = extendedRequests(pod)
+	stored := withDefaultRequests(pod)
+	out.Requests, problems = requests(stored)
+	out.ExtendedRequests = extendedRequests(stored)
 	out.Unsupported = append(problems, affinities(&out, spec)...)
 	out.Unsupported = append(out.Unsupported, beyondModel(spec)...)
 	return out

@@ -13,10 +13,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// requests returns what the whole pod asks of a node, pods=1 included, and a sentence for each amount that cannot be:
-// that resource is left out.
+// requests returns what the whole pod, as an API server stores it (withDefaultRequests), asks of a node, pods=1
+// included, and a sentence for each amount that cannot be: that resource is left out.
 func requests(pod *corev1.Pod) (model.Resources, []string) {
-	pod = withDefaultRequests(pod)
 	problems := negative(pod)
 	total := resources.PodRequests(pod, resources.PodResourcesOptions{
 		UseStatusResources: true,
